@@ -1,0 +1,1 @@
+"""The signature database. A package only so that an editable install finds it."""

@@ -1,0 +1,67 @@
+"""The command line: each command is a module of its own, imported when it is called."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+
+import click
+
+from triage import __version__
+
+_COMMANDS = {"analyze": "triage.cli.analyze", "explain": "triage.cli.explain", "signatures": "triage.cli.signatures"}
+_HELP = {
+    "analyze": "Say why a process died, from what it left behind.",
+    "explain": "Say what a code, signal, exception, cause or signature means.",
+    "signatures": "List, show, check and write signatures.",
+}
+
+
+class _Commands(click.Group):
+    """A group that imports a command only when it is called: start-up is a feature."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _COMMANDS:
+            return None
+        command: click.Command = import_module(_COMMANDS[cmd_name]).command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, _HELP[name]) for name in _COMMANDS])
+
+
+@click.group(
+    cls=_Commands,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="""\b
+Examples:
+  triage analyze crash.log
+  triage analyze crash.log --exit-code -1073740791
+  python train.py 2>&1 | triage analyze -
+  triage explain 139""",
+)
+@click.version_option(__version__, prog_name="triage", message="%(prog)s %(version)s")
+def _group() -> None:
+    """Why did my Python or TensorFlow process die, and what fixes it?
+
+    Reads what a crash left behind and prints the cause, the reasons, what was ruled out and the fix. Works offline:
+    nothing is ever sent anywhere.
+    """
+
+
+def main() -> None:
+    """Run the command line; a closed pipe ends it quietly, Ctrl-C with 130."""
+    for stream in (sys.stdout, sys.stderr):
+        # A console that cannot show a character shows a question mark instead of a traceback.
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+    try:
+        _group(prog_name="triage")
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(141)

@@ -1,0 +1,43 @@
+"""`triage explain`: a page for whatever the person has in hand."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+import triage
+from triage.cli.options import report_problems, signatures_option
+
+
+# A code such as -11 looks like an option to click; it must reach us as it is.
+@click.command("explain", context_settings={"ignore_unknown_options": True})
+@click.argument(
+    "topic", nargs=-1, required=True, type=click.UNPROCESSED, metavar="CODE | SIGNAL | EXCEPTION | CAUSE | SIGNATURE"
+)
+@signatures_option
+def command(topic: tuple[str, ...], packs: tuple[str, ...]) -> None:
+    """Say what a code, signal, exception, cause or signature means.
+
+    \b
+    triage explain -1073740791
+    triage explain 0xC0000409
+    triage explain 139
+    triage explain SIGSEGV
+    triage explain ResourceExhausted
+    triage explain gpu.out-of-memory
+    """
+    from triage.diagnosis.explain import UnknownTopic
+    from triage.reports.terminal import show_page
+
+    knowledge = triage.load_knowledge(packs)
+    report_problems(knowledge)
+    try:
+        page = triage.explain(" ".join(topic), knowledge=knowledge)
+    except UnknownTopic as unknown:
+        hint = (
+            f"did you mean {' or '.join(unknown.near)}?" if unknown.near else "try 'triage signatures list --causes'."
+        )
+        click.echo(f"triage: nothing is known about '{unknown.topic}'; {hint}", err=True)
+        sys.exit(2)
+    show_page(page, sys.stdout)

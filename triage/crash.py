@@ -1,0 +1,338 @@
+"""What is known about one crash: plain, frozen facts, each with the place it was read from.
+
+Readers and capture build these; signatures, diagnosis and reports only look at them.
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a fact stands: the input's number and, for text, the line in the original file."""
+
+    input: int = 0
+    line: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ExitStatus:
+    """How a process ended, whichever way the number was written."""
+
+    code: int | None = None
+    signal: str | None = None
+    signal_number: int | None = None
+    ntstatus: int | None = None
+    name: str = ""
+    kind: str = ""
+    subcode: int | None = None
+    subcode_name: str | None = None
+    meaning: str = ""
+    place: Place | None = None
+
+    @property
+    def is_failure(self) -> bool:
+        """Whether the process ended otherwise than by exiting with 0."""
+        return bool(self.signal or self.ntstatus or self.code)
+
+    @property
+    def is_death(self) -> bool:
+        """Whether the process was ended by a signal or a Windows exception, not by its own exit()."""
+        return bool(self.signal or self.ntstatus)
+
+    @property
+    def label(self) -> str:
+        """A short name with the number people know: `SIGSEGV (exit 139)`, `0xC0000409 (exit -1073740791)`."""
+        if self.ntstatus is not None:
+            signed = self.ntstatus - (1 << 32) if self.ntstatus >= 1 << 31 else self.ntstatus
+            subcode = f", subcode {self.subcode}" if self.subcode is not None else ""
+            return f"0x{self.ntstatus:08X} (exit {signed}{subcode})"
+        if self.signal_number:
+            return f"{self.signal} (exit {128 + self.signal_number})"
+        return self.name
+
+
+@dataclass(frozen=True, slots=True)
+class PythonFrame:
+    """One Python frame; the line may be missing in a damaged paste."""
+
+    file: str
+    line: int | None
+    function: str
+
+
+@dataclass(frozen=True, slots=True)
+class NativeFrame:
+    """One native frame. `trust` says how it was found; `reported` is a frame the program printed itself."""
+
+    module: str | None
+    function: str | None
+    offset: int | None = None
+    trust: str = "reported"
+
+    @property
+    def name(self) -> str:
+        """The function without its arguments, or the module with the offset: every frame has a name."""
+        if self.function:
+            return _without_arguments(self.function)
+        module = re.split(r"[\\/]", self.module or "unknown module")[-1]
+        return f"{module}+0x{self.offset:x}" if self.offset is not None else module
+
+
+def _without_arguments(function: str) -> str:
+    """A C++ name without its arguments and template arguments, which can be hundreds of characters long."""
+    name = function.replace("(anonymous namespace)", "{anonymous}")
+    previous = None
+    while previous != name:
+        previous, name = name, re.sub(r"<[^<>]*>", "", name)
+    return re.sub(r"\(.*$", "", name).strip() or function
+
+
+@dataclass(frozen=True, slots=True)
+class Thread:
+    """A thread's stacks, innermost frame first."""
+
+    name: str = ""
+    crashed: bool = False
+    python_stack: tuple[PythonFrame, ...] = ()
+    native_stack: tuple[NativeFrame, ...] = ()
+    place: Place | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """A process of the incident. `role` is main, worker or child."""
+
+    pid: int | None = None
+    role: str = "main"
+    command: str | None = None
+    exit: ExitStatus | None = None
+    threads: tuple[Thread, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PythonException:
+    """A Python exception as it was printed. `link` says how it hangs on the one before: cause, context or None.
+
+    `gist` is the sentence of the message that tells something.
+    """
+
+    type: str
+    message: str
+    gist: str = ""
+    frames: tuple[PythonFrame, ...] = ()
+    link: str | None = None
+    place: Place | None = None
+    offset: int = 0
+
+    @property
+    def short_type(self) -> str:
+        """The class without its module."""
+        return self.type.rsplit(".", 1)[-1]
+
+
+@dataclass(frozen=True, slots=True)
+class LogRecord:
+    """A line of TensorFlow's own log: severity I, W, E or F, source file without its line, message."""
+
+    severity: str
+    file: str
+    message: str
+    place: Place
+    offset: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RuntimeMessage:
+    """What the C or C++ runtime says when it gives up. `kind` is heap, terminate or assertion."""
+
+    kind: str
+    text: str
+    place: Place
+    offset: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Memory figures in bytes; `limit_source` says whose limit it is."""
+
+    peak_bytes: int | None = None
+    limit_bytes: int | None = None
+    limit_source: str | None = None
+    oom_kills: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """A native library seen loaded, with its version where that was told."""
+
+    name: str
+    version: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """What is known of the machine. None or empty means not told, never absent."""
+
+    os: str | None = None
+    python: str | None = None
+    packages: tuple[tuple[str, str], ...] = ()
+    cpu_flags: tuple[str, ...] = ()
+    gpus: tuple[str, ...] = ()
+    libraries: tuple[Library, ...] = ()
+    libraries_complete: bool = False
+
+    def package(self, name: str) -> str | None:
+        """The version of a package, if it was told."""
+        return dict(self.packages).get(name)
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """One thing the person handed in. `complete` is False when a part of it could not be read."""
+
+    id: int
+    kind: str
+    name: str
+    complete: bool = True
+
+
+class Log:
+    """Normalised log text in which every character still knows its line in the original."""
+
+    __slots__ = ("_starts", "input", "numbers", "text")
+
+    def __init__(self, input: int, lines: Sequence[str], numbers: Sequence[int] | None = None) -> None:
+        self.input = input
+        self.text = "\n".join(lines)
+        self.numbers = array("Q", numbers if numbers is not None else range(1, len(lines) + 1))
+        self._starts: array[int] | None = None
+
+    def _line_starts(self) -> array[int]:
+        if self._starts is None:
+            starts = array("Q", [0])
+            at = self.text.find("\n")
+            while at >= 0:
+                starts.append(at + 1)
+                at = self.text.find("\n", at + 1)
+            self._starts = starts
+        return self._starts
+
+    def place(self, offset: int) -> Place:
+        """The original place of a character offset."""
+        if not self.numbers:
+            return Place(self.input)
+        return Place(self.input, self.numbers[bisect_right(self._line_starts(), offset) - 1])
+
+    def lines(self) -> Iterator[tuple[int, str]]:
+        """Every line with the offset at which it starts."""
+        offset = 0
+        for line in self.text.split("\n"):
+            yield offset, line
+            offset += len(line) + 1
+
+    def line(self, offset: int) -> str:
+        """The whole line around a character offset."""
+        start = self.text.rfind("\n", 0, offset) + 1
+        end = self.text.find("\n", offset)
+        return self.text[start : end if end >= 0 else len(self.text)]
+
+
+@dataclass(frozen=True, slots=True)
+class Crash:
+    """Everything known about one incident; the only thing that signatures see."""
+
+    inputs: tuple[Input, ...] = ()
+    processes: tuple[Process, ...] = ()
+    primary: int = 0
+    exceptions: tuple[PythonException, ...] = ()
+    records: tuple[LogRecord, ...] = ()
+    messages: tuple[RuntimeMessage, ...] = ()
+    logs: tuple[Log, ...] = ()
+    memory: Memory = field(default_factory=Memory)
+    environment: Environment = field(default_factory=Environment)
+    unread: tuple[str, ...] = ()
+
+    @property
+    def exit(self) -> ExitStatus | None:
+        """The exit status of the process that the incident is about."""
+        return self.processes[self.primary].exit if self.processes else None
+
+    @property
+    def threads(self) -> tuple[Thread, ...]:
+        """The threads of the process that the incident is about, the crashed ones first."""
+        threads = self.processes[self.primary].threads if self.processes else ()
+        return tuple(sorted(threads, key=lambda thread: not thread.crashed))
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the inputs hold nothing at all."""
+        said_something = any(log.text.strip() for log in self.logs)
+        return not (said_something or self.exit or self.threads or self.exceptions)
+
+
+def with_exit(crash: Crash, status: ExitStatus) -> Crash:
+    """The same crash with the exit status that the person saw, which beats what a log says."""
+    processes = list(crash.processes) or [Process()]
+    processes[crash.primary] = replace(processes[crash.primary], exit=status)
+    return replace(crash, processes=tuple(processes))
+
+
+def merge(crashes: Iterable[Crash]) -> Crash:
+    """One incident from several inputs: facts add up, and the most telling process is kept as the primary."""
+    parts = list(crashes)
+    if len(parts) == 1:
+        return parts[0]
+    mains = [part.processes[part.primary] for part in parts if part.processes]
+    statuses = [main.exit for main in mains if main.exit]
+    main = Process(
+        pid=next((m.pid for m in mains if m.pid is not None), None),
+        command=next((m.command for m in mains if m.command), None),
+        exit=max(statuses, key=_tells, default=None),
+        threads=tuple(thread for m in mains for thread in m.threads),
+    )
+    others = [p for part in parts for i, p in enumerate(part.processes) if i != part.primary]
+    return Crash(
+        inputs=tuple(i for part in parts for i in part.inputs),
+        processes=(main, *others) if mains else (),
+        exceptions=tuple(e for part in parts for e in part.exceptions),
+        records=tuple(r for part in parts for r in part.records),
+        messages=tuple(m for part in parts for m in part.messages),
+        logs=tuple(log for part in parts for log in part.logs),
+        memory=_merge_memory([part.memory for part in parts]),
+        environment=_merge_environment([part.environment for part in parts]),
+        unread=tuple(u for part in parts for u in part.unread),
+    )
+
+
+def _tells(status: ExitStatus) -> tuple[bool, bool, bool]:
+    return (status.is_death, status.subcode is not None, status.is_failure)
+
+
+def _merge_memory(parts: list[Memory]) -> Memory:
+    limits = [m for m in parts if m.limit_bytes is not None]
+    tightest = min(limits, key=lambda m: m.limit_bytes or 0, default=Memory())
+    kills = [m.oom_kills for m in parts if m.oom_kills is not None]
+    return Memory(
+        peak_bytes=max((m.peak_bytes for m in parts if m.peak_bytes is not None), default=None),
+        limit_bytes=tightest.limit_bytes,
+        limit_source=tightest.limit_source,
+        oom_kills=sum(kills) if kills else None,
+    )
+
+
+def _merge_environment(parts: list[Environment]) -> Environment:
+    return Environment(
+        os=next((e.os for e in parts if e.os), None),
+        python=next((e.python for e in parts if e.python), None),
+        packages=tuple({name: version for e in reversed(parts) for name, version in e.packages}.items()),
+        cpu_flags=tuple(dict.fromkeys(flag for e in parts for flag in e.cpu_flags)),
+        gpus=tuple(dict.fromkeys(gpu for e in parts for gpu in e.gpus)),
+        libraries=tuple(dict.fromkeys(library for e in parts for library in e.libraries)),
+        libraries_complete=any(e.libraries_complete for e in parts),
+    )

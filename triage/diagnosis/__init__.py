@@ -1,0 +1,36 @@
+"""Crash -> Report: match, rank, compute what can be computed, say why."""
+
+from __future__ import annotations
+
+from triage.crash import Crash
+from triage.diagnosis.evidence import diagnoses_of
+from triage.diagnosis.matching import Facts
+from triage.diagnosis.questions import next_questions
+from triage.diagnosis.ranking import rank
+from triage.diagnosis.ruling_out import ruled_out
+from triage.diagnosis.stack_key import stack_key
+from triage.diagnosis.verdict import not_observable, summarise, verdict_of
+from triage.knowledge.loading import Knowledge
+from triage.report import NO_CRASH, Report
+
+
+def diagnose(crash: Crash, knowledge: Knowledge, *, version: str, top: int = 5) -> Report:
+    """The whole diagnosis of one incident; `top` is how many causes are told."""
+    facts = Facts(crash, knowledge.literals)
+    ranking = rank(facts, knowledge)
+    verdict = verdict_of(facts, knowledge, ranking)
+    diagnoses = () if verdict == NO_CRASH else diagnoses_of(facts, knowledge, ranking, top)
+    return Report(
+        version=version,
+        signatures=knowledge.digest,
+        packs=knowledge.packs,
+        verdict=verdict,
+        summary=summarise(crash, verdict, diagnoses),
+        stack_key=stack_key(crash),
+        crash=crash,
+        diagnoses=diagnoses,
+        unknown_confidence=0.0 if verdict == NO_CRASH else round(ranking.unknown, 4),
+        ruled_out=() if verdict == NO_CRASH else ruled_out(crash, knowledge, ranking, diagnoses),
+        not_observable=not_observable(crash, knowledge),
+        next=() if verdict == NO_CRASH else next_questions(crash, knowledge, ranking, verdict),
+    )

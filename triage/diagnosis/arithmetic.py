@@ -1,0 +1,240 @@
+"""Calculators: from values that a pattern's named groups caught to the number or the sentence that decides.
+
+A calculator runs when all the groups it needs were caught. Signatures use what it gives as {placeholders}.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from triage.crash import Memory
+
+Values = Mapping[str, str]
+SIZES = {
+    "float": 4, "float32": 4, "double": 8, "float64": 8, "half": 2, "float16": 2, "bfloat16": 2,
+    "int8": 1, "uint8": 1, "bool": 1, "int16": 2, "uint16": 2, "int32": 4, "uint32": 4, "int64": 8, "uint64": 8,
+    "complex64": 8, "complex128": 16, "qint8": 1, "quint8": 1, "qint32": 4,
+}  # fmt: skip
+_PYTHON_TYPES = {"float": "float32", "double": "float64", "half": "float16"}
+# Tensors whose first dimension is not the batch: weights, their initial values, optimizer slots, whole data sets.
+_NOT_A_BATCH = re.compile(
+    r"(?i)kernel|weight|embedding|initializer|random_(?:uniform|normal)|truncated|adam|momentum|rmsprop|Const$"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Calculator:
+    """A named calculation: the groups it needs, the placeholders it gives, and the function."""
+
+    needs: tuple[str, ...]
+    gives: tuple[str, ...]
+    compute: Callable[[Values, Memory], dict[str, str]]
+
+
+def calculate(values: Values, memory: Memory) -> dict[str, str]:
+    """Every placeholder that can be filled: the caught values and all that the calculators make of them."""
+    filled = dict(values)
+    for calculator in CALCULATORS.values():
+        if all(values.get(name) for name in calculator.needs):
+            filled.update(calculator.compute(values, memory))
+    return filled
+
+
+def human_bytes(count: float) -> str:
+    """Bytes as people say them, in powers of 1024."""
+    for unit in ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB"):
+        if abs(count) < 1024 or unit == "PiB":
+            return f"{count:.0f} {unit}" if unit == "bytes" else f"{count:.1f} {unit}"
+        count /= 1024
+    raise AssertionError("unreachable")
+
+
+def tensor_bytes(shape: list[int], dtype: str) -> int | None:
+    """The size of a tensor; None for a type whose size is not fixed (strings, resources)."""
+    size = SIZES.get(dtype.lower().removeprefix("dt_"))
+    return None if size is None else math.prod(shape) * size
+
+
+def _shape(text: str) -> list[int]:
+    return [int(part) for part in re.findall(r"\d+", text)]
+
+
+def _tensor(values: Values, memory: Memory) -> dict[str, str]:
+    shape = _shape(values["shape"])
+    total = tensor_bytes(shape, values["dtype"])
+    if not shape or not total:
+        return {}
+    filled = {"tensor_size": human_bytes(total)}
+    if _first_is_batch(shape, values):
+        filled |= {"batch": str(shape[0]), "bytes_per_sample": human_bytes(total / shape[0])}
+    return filled
+
+
+def _first_is_batch(shape: list[int], values: Values) -> bool:
+    return len(shape) > 1 and shape[0] > 1 and not _NOT_A_BATCH.search(values.get("op", ""))
+
+
+def _batch(values: Values, memory: Memory) -> dict[str, str]:
+    """How large a batch may be, or why the batch is not the lever."""
+    shape = _shape(values["shape"])
+    total = tensor_bytes(shape, values["dtype"])
+    if not shape or not total:
+        return {}
+    if not _first_is_batch(shape, values):
+        whose = f" of {values['op']}" if values.get("op") else ""
+        return _not_the_lever(f"this tensor{whose} takes {human_bytes(total)} by itself", "the layer or the table")
+    batch, sample = shape[0], total / shape[0]
+    takes = f"a sample of this tensor takes {human_bytes(sample)}"
+    limit = _limit(values) or memory.limit_bytes
+    if limit is None:
+        return {"batch_advice": f"Lower the batch from {batch} by halves until it passes ({takes})."}
+    fill = int(limit // sample)
+    if fill < 2:
+        return _not_the_lever(f"{takes} of {human_bytes(limit)}", "the input or the layer")
+    # Other activations and gradients need room too, so at most half of what this tensor alone would allow.
+    fits = min(1 << (max(1, fill // 2).bit_length() - 1), max(1, batch // 2))
+    advice = (
+        f"Lower the batch from {batch} to {fits} or less ({takes}; {fill} of them would fill {human_bytes(limit)})."
+    )
+    return {"largest_batch": str(fits), "batches_that_fill": str(fill), "batch_advice": advice}
+
+
+def _not_the_lever(why: str, what: str) -> dict[str, str]:
+    return {"batch_advice": f"The batch is not the lever: {why}. Make {what} that it belongs to smaller."}
+
+
+def _limit(values: Values) -> int | None:
+    match = re.fullmatch(r"([\d.]+) ?(?:([KMGTP])i?)?B?", values.get("limit", "").strip())
+    if not match:
+        return None
+    return int(float(match[1]) * 1024 ** (" KMGTP".index(match[2]) if match[2] else 0))
+
+
+def _window(values: Values, memory: Memory) -> dict[str, str]:
+    """The output size of a VALID convolution or pool, and the smallest input that gives any output."""
+    size, kernel = int(values["input_size"]), int(values["kernel_size"])
+    stride = max(1, int(values.get("stride") or 1))
+    left = (size - kernel) // stride + 1
+    advice = (
+        f"Only {size} is left of this axis for a window of {kernel}: ({size} - {kernel}) // {stride} + 1 = {left}. "
+        f"Feed an input that leaves at least {kernel}, take a smaller window, or use padding='same'."
+    )
+    return {"output_size": str(left), "window_advice": advice}
+
+
+_CHANNELS = {
+    (4, 3): "The input has an alpha channel (RGBA): drop it with x[..., :3] or load with channels=3.",
+    (1, 3): "The input is grey and the filter wants colour: tf.image.grayscale_to_rgb(x), or load with channels=3.",
+    (3, 1): "The input is colour and the filter wants grey: tf.image.rgb_to_grayscale(x), or load with channels=1.",
+    (4, 1): "The input is RGBA and the filter wants grey: load with channels=1.",
+}
+
+
+def _channels(values: Values, memory: Memory) -> dict[str, str]:
+    """Which channels were meant."""
+    have, want = int(values["have_channels"]), int(values["want_channels"])
+    if (have, want) in _CHANNELS:
+        advice = _CHANNELS[have, want]
+    elif have == 3:
+        advice = f"A raw colour image reaches a filter for {want} channels: the layers in between were skipped."
+    else:
+        advice = (
+            f"The input has {have} channels and the filter was built for {want}: check data_format (channels first "
+            "or last) and which layer feeds this one."
+        )
+    return {"channels_advice": advice}
+
+
+def _rank(values: Values, memory: Memory) -> dict[str, str]:
+    """Which axis is missing or too many."""
+    have, want = int(values["have_rank"]), int(values["want_rank"])
+    shape = values.get("full_shape", "")
+    seen = f" in {shape}" if shape else ""
+    if want == have + 1 and want == 4 and _last_dimension(shape) not in (None, 1, 3, 4):
+        advice = f"The channel axis is missing{seen}: x[..., None] adds it."
+    elif want == have + 1:
+        advice = (
+            f"One axis is missing{seen}: a single sample needs a batch axis (x[None, ...]), grey images a channel "
+            "axis (x[..., None])."
+        )
+    elif want < have:
+        advice = (
+            f"{have} dimensions came{seen} where {want} were expected: an axis was added twice, or Flatten is missing."
+        )
+    else:
+        advice = f"{have} dimensions came{seen} where {want} were expected: reshape to (batch, ..., channels)."
+    return {"rank_advice": advice}
+
+
+def _last_dimension(shape: str) -> int | None:
+    parts = re.findall(r"\d+|None", shape)
+    return int(parts[-1]) if parts and parts[-1].isdigit() else None
+
+
+def _dtype(values: Values, memory: Memory) -> dict[str, str]:
+    """Which input to cast to which type."""
+    want = _PYTHON_TYPES.get(values["want_dtype"], values["want_dtype"])
+    have = _PYTHON_TYPES.get(values["have_dtype"], values["have_dtype"])
+    op = values.get("op", "the op")
+    which = f"Input {values['input_number']} of {op}" if values.get("input_number") else "The input"
+    return {
+        "dtype_advice": f"{which} is {have} where {want} is wanted: tf.cast(x, tf.{want}), or make both tf.float32."
+    }
+
+
+def _label(values: Values, memory: Memory) -> dict[str, str]:
+    """Which labels or how many classes were meant."""
+    label, classes = int(values["label"]), int(values["classes"])
+    if label < 0:
+        advice = f"Label {label} is a mark for 'no label' that is still in the data: drop those rows or map them."
+    elif label == classes:
+        advice = f"Labels run from 1 to {classes}: subtract 1 from them, or give the last layer {classes + 1} units."
+    else:
+        advice = (
+            f"Label {label} needs a last layer of at least {label + 1} units (it has {classes}), or labels mapped to "
+            f"0..{classes - 1}."
+        )
+    return {"label_advice": advice}
+
+
+def _index(values: Values, memory: Memory) -> dict[str, str]:
+    """How large a table was meant."""
+    index, size = int(values["index"]), int(values["table_size"])
+    if index < 0:
+        advice = f"Index {index} is negative: a mark for 'missing' is still in the data; map it to a row of its own."
+    elif index == size:
+        advice = f"Index {index} is one past the end: ids start at 0, so the table needs {size + 1} rows."
+    else:
+        advice = f"A table of {size} rows has no row {index}: give it {index + 1} rows, or limit ids to 0..{size - 1}."
+    return {"index_advice": advice}
+
+
+def _product(values: Values, memory: Memory) -> dict[str, str]:
+    left, right = _shape(values["left_shape"]), _shape(values["right_shape"])
+    if len(left) < 2 or len(right) < 2:
+        return {}
+    inner = left[-1], right[-2]
+    advice = (
+        f"[{left[-2]},{inner[0]}] x [{inner[1]},{right[-1]}]: the inner sizes {inner[0]} and {inner[1]} must be equal."
+    )
+    if inner[0] == right[-1]:
+        advice += " They are with transpose_b=True."
+    elif left[-2] == inner[1]:
+        advice += " They are with transpose_a=True."
+    return {"product_advice": advice}
+
+
+CALCULATORS = {
+    "tensor": Calculator(("shape", "dtype"), ("tensor_size", "batch", "bytes_per_sample"), _tensor),
+    "batch": Calculator(("shape", "dtype"), ("largest_batch", "batches_that_fill", "batch_advice"), _batch),
+    "window": Calculator(("input_size", "kernel_size"), ("output_size", "window_advice"), _window),
+    "channels": Calculator(("have_channels", "want_channels"), ("channels_advice",), _channels),
+    "rank": Calculator(("have_rank", "want_rank"), ("rank_advice",), _rank),
+    "dtype": Calculator(("have_dtype", "want_dtype"), ("dtype_advice",), _dtype),
+    "label": Calculator(("label", "classes"), ("label_advice",), _label),
+    "index": Calculator(("index", "table_size"), ("index_advice",), _index),
+    "product": Calculator(("left_shape", "right_shape"), ("product_advice",), _product),
+}

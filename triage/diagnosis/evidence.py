@@ -1,0 +1,106 @@
+"""The ranking in words: for each cause what speaks for it, what against it, and its fix with the numbers filled in."""
+
+from __future__ import annotations
+
+import re
+
+from triage.diagnosis.arithmetic import calculate
+from triage.diagnosis.matching import Absent, Facts, Hit
+from triage.diagnosis.ranking import Ranking, Scored, Term
+from triage.knowledge.loading import Knowledge
+from triage.knowledge.signature import Fix
+from triage.report import Diagnosis, Evidence, FixStep
+
+# What is less likely than this helps nobody.
+LEAST_SHARE = 0.01
+# An absence that moves the score less than this is not worth a line.
+LEAST_AGAINST = -0.4
+_PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
+_QUOTE_LENGTH = 160
+
+
+def diagnoses_of(facts: Facts, knowledge: Knowledge, ranking: Ranking, top: int) -> tuple[Diagnosis, ...]:
+    """The named causes, most likely first."""
+    told = [(scored, share) for scored, share in ranking.named if share >= LEAST_SHARE][:top]
+    return tuple(_diagnosis(rank, scored, share, facts) for rank, (scored, share) in enumerate(told, 1))
+
+
+def _diagnosis(rank: int, scored: Scored, share: float, facts: Facts) -> Diagnosis:
+    signature = scored.signature
+    values: dict[str, str] = {}
+    for term in reversed(scored.hits):
+        if isinstance(term.finding, Hit):
+            values.update(term.finding.values)
+    filled = calculate(values, facts.crash.memory)
+    return Diagnosis(
+        rank=rank,
+        cause=signature.cause,
+        signature=signature.id,
+        title=signature.title,
+        # No evidence in a log makes anything certain.
+        confidence=round(min(share, 0.99), 4),
+        because=tuple(_because(term, filled) for term in sorted(scored.hits, key=lambda term: -term.weight)),
+        against=_against(scored, filled),
+        fix=tuple(step for fix in signature.fix if (step := _step(fix, filled))),
+        grade=signature.grade,
+        sources=tuple(source_name(source) for source in signature.sources),
+    )
+
+
+def source_name(source: object) -> str:
+    """A source as one short text: `document NAME, claim 7` or the reproducer's path or the issue's name."""
+    if not isinstance(source, dict):
+        return str(source)
+    return ", ".join(f"{kind} {name}" for kind, name in source.items())
+
+
+def fill(text: str, values: dict[str, str]) -> str | None:
+    """The text with its placeholders filled, or None when one cannot be."""
+    if all(name in values for name in _PLACEHOLDER.findall(text)):
+        return _PLACEHOLDER.sub(lambda match: values[match[1]], text)
+    return None
+
+
+def placeholders(text: str) -> set[str]:
+    """The names of a text's placeholders."""
+    return set(_PLACEHOLDER.findall(text))
+
+
+def _because(term: Term, values: dict[str, str]) -> Evidence:
+    assert isinstance(term.finding, Hit)
+    said = fill(term.clue.says, {**values, **term.finding.values}) if term.clue.says else None
+    return Evidence(said or _shorten(term.finding.quote), term.finding.place, round(term.weight, 2))
+
+
+def _against(scored: Scored, values: dict[str, str]) -> tuple[Evidence, ...]:
+    told = [_because(term, values) for term in scored.against]
+    for term in scored.explained:
+        assert isinstance(term.finding, Hit)
+        told.append(
+            Evidence(f"'{_shorten(term.finding.quote)}' is explained by {term.explained_by}", term.finding.place, 0.0)
+        )
+    for term in scored.terms:
+        if isinstance(term.finding, Absent) and term.weight <= LEAST_AGAINST:
+            told.append(Evidence(f"not seen: {describe(term)}", None, round(term.weight, 2)))
+    if scored.on_other_system:
+        told.append(Evidence("this cause is known on " + ", ".join(scored.signature.os) + " only", None, -3.0))
+    return tuple(told)
+
+
+def describe(term: Term) -> str:
+    """A clue in words, for saying that it was not seen."""
+    if term.clue.says and not placeholders(term.clue.says):
+        return term.clue.says
+    return term.clue.id.replace("-", " ")
+
+
+def _step(fix: Fix, values: dict[str, str]) -> FixStep | None:
+    do = fill(fix.do, values) or fix.otherwise
+    if do is None:
+        return None
+    return FixStep(do, fill(fix.run, values) if fix.run else None, fix.risk, fill(fix.verify, values) or fix.verify)
+
+
+def _shorten(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= _QUOTE_LENGTH else text[: _QUOTE_LENGTH - 1].rstrip() + "…"

@@ -1,0 +1,253 @@
+"""Looking for a clue among the facts: it is seen (a Hit), absent although it could be seen, or not observable."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+
+from triage import patterns
+from triage.crash import Crash, Library, Log, NativeFrame, Place, PythonFrame
+from triage.diagnosis.versions import in_range
+from triage.knowledge.clues import (
+    AnyOf,
+    EnvironmentSeen,
+    ExceptionSeen,
+    ExitSeen,
+    InSequence,
+    LogSeen,
+    MemorySeen,
+    ModuleSeen,
+    NativeSeen,
+    PythonSeen,
+    Sought,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A clue that was seen: where, in which words, with which named values; `at` orders hits within a log."""
+
+    place: Place | None
+    quote: str
+    at: tuple[int, int] = (0, 0)
+    values: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """A clue that could have been seen and was not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unseen:
+    """A clue of a kind that the inputs do not hold."""
+
+
+ABSENT, UNSEEN = Absent(), Unseen()
+Finding = Hit | Absent | Unseen
+_BEGINNING = (-1, -1)
+
+
+class Facts:
+    """A crash as matchers see it; `literals` are the texts a log pattern needs, worked out when the index was built."""
+
+    def __init__(self, crash: Crash, literals: Mapping[str, tuple[str, ...]] | None = None) -> None:
+        self.crash = crash
+        self._literals = literals or {}
+        self._log_findings: dict[str, Finding] = {}
+
+    def find(self, sought: Sought, after: tuple[int, int] = _BEGINNING) -> Finding:
+        """What there is to find, at the first place behind `after`."""
+        if isinstance(sought, LogSeen):
+            return self._log(sought, after)
+        if isinstance(sought, ExceptionSeen):
+            return self._exception(sought, after)
+        if isinstance(sought, AnyOf):
+            return self._any(sought, after)
+        if isinstance(sought, InSequence):
+            return self._sequence(sought, after)
+        if isinstance(sought, ExitSeen):
+            return self._exit(sought)
+        if isinstance(sought, NativeSeen):
+            return self._native(sought)
+        if isinstance(sought, PythonSeen):
+            return self._python(sought)
+        if isinstance(sought, ModuleSeen):
+            return self._module(sought)
+        if isinstance(sought, MemorySeen):
+            return self._memory(sought)
+        return self._environment(sought)
+
+    def log_matches(self, pattern: str) -> bool:
+        """Whether a pattern stands anywhere in the logs."""
+        return isinstance(self._log(LogSeen(pattern), _BEGINNING), Hit)
+
+    def _log(self, sought: LogSeen, after: tuple[int, int]) -> Finding:
+        if after != _BEGINNING:
+            return self._search_logs(sought.pattern, after)
+        if sought.pattern not in self._log_findings:
+            self._log_findings[sought.pattern] = self._search_logs(sought.pattern, after)
+        return self._log_findings[sought.pattern]
+
+    def _search_logs(self, pattern: str, after: tuple[int, int]) -> Finding:
+        logs = [log for log in self.crash.logs if log.text.strip()]
+        for log in logs:
+            for match in self._matches_in(log, pattern):
+                at = (log.input, match.start())
+                if at > after:
+                    values = {name: text for name, text in match.groupdict().items() if text is not None}
+                    return Hit(log.place(match.start()), log.line(match.start()), at, values)
+        whole = all(entry.complete for entry in self.crash.inputs)
+        return ABSENT if logs and whole else UNSEEN
+
+    def _matches_in(self, log: Log, pattern: str) -> Iterator[patterns.Match]:
+        needles = self._literals.get(pattern)
+        if needles is None:
+            needles = patterns.literals(pattern)
+        if needles and not any(needle in log.text for needle in needles):
+            return iter(())
+        return patterns.compile(pattern).finditer(log.text)
+
+    def _exception(self, sought: ExceptionSeen, after: tuple[int, int]) -> Finding:
+        for error in self.crash.exceptions:
+            at = (error.place.input if error.place else 0, error.offset)
+            if at <= after or (sought.type and not patterns.compile(sought.type).search(error.type)):
+                continue
+            values: dict[str, str] = {}
+            if sought.message:
+                match = patterns.compile(sought.message).search(error.message)
+                if match is None:
+                    continue
+                values = {name: text for name, text in match.groupdict().items() if text is not None}
+            return Hit(
+                error.place, f"{error.short_type}: {error.message.splitlines()[0] if error.message else ''}", at, values
+            )
+        return ABSENT if any(log.text.strip() for log in self.crash.logs) else UNSEEN
+
+    def _any(self, sought: AnyOf, after: tuple[int, int]) -> Finding:
+        findings = [self.find(clue.sought, after) for clue in sought.clues]
+        hits = [finding for finding in findings if isinstance(finding, Hit)]
+        if hits:
+            # The earliest is the evidence, but every wording may carry values of its own.
+            first = min(hits, key=lambda hit: hit.at)
+            values = {name: text for hit in reversed(hits) for name, text in hit.values.items()}
+            return Hit(first.place, first.quote, first.at, {**values, **first.values})
+        return ABSENT if any(isinstance(finding, Absent) for finding in findings) else UNSEEN
+
+    def _sequence(self, sought: InSequence, after: tuple[int, int]) -> Finding:
+        values: dict[str, str] = {}
+        last: Hit | None = None
+        for clue in sought.clues:
+            finding = self.find(clue.sought, after)
+            if not isinstance(finding, Hit):
+                return finding
+            values.update(finding.values)
+            after, last = max(after, finding.at), finding
+        assert last is not None
+        return Hit(last.place, last.quote, last.at, values)
+
+    def _exit(self, sought: ExitSeen) -> Finding:
+        status = self.crash.exit
+        if status is None:
+            return UNSEEN
+        names = {status.name, status.signal, f"exit {status.code}"}
+        if status.ntstatus is not None:
+            names.add(f"0x{status.ntstatus:08X}")
+        if not names.intersection(sought.statuses):
+            return ABSENT
+        if sought.subcode is not None and status.subcode != sought.subcode:
+            return UNSEEN if status.subcode is None else ABSENT
+        return Hit(status.place, f"the process ended with {status.label}", _END)
+
+    def _native(self, sought: NativeSeen) -> Finding:
+        stacks = [thread for thread in self.crash.threads if thread.crashed and thread.native_stack]
+        for thread in stacks:
+            for frame in thread.native_stack[: sought.within]:
+                if _fits(sought.function, frame.function) and _fits(sought.module, frame.module):
+                    return Hit(thread.place, f"native frame {_frame_name(frame)}")
+        return ABSENT if stacks else UNSEEN
+
+    def _python(self, sought: PythonSeen) -> Finding:
+        stacks = [(thread.place, thread.python_stack) for thread in self.crash.threads if thread.crashed]
+        stacks += [(error.place, error.frames) for error in self.crash.exceptions]
+        told = [(place, frames) for place, frames in stacks if frames]
+        for place, frames in told:
+            for frame in frames[: sought.within]:
+                if _fits(sought.file, frame.file.replace("\\", "/")) and _fits(sought.function, frame.function):
+                    return Hit(place, f"Python frame {_python_name(frame)}")
+        return ABSENT if told else UNSEEN
+
+    def _module(self, sought: ModuleSeen) -> Finding:
+        environment = self.crash.environment
+        named = [library for library in environment.libraries if patterns.compile(sought.name).search(library.name)]
+        if sought.absent:
+            if named or not environment.libraries_complete:
+                return ABSENT if named else UNSEEN
+            return Hit(None, f"{sought.name} is not among the loaded libraries")
+        for library in named:
+            if sought.version is None:
+                return Hit(None, f"{library.name} is loaded")
+            if library.version is not None:
+                return _if(in_range(library.version, sought.version), _library_name(library))
+        return ABSENT if environment.libraries_complete and not named else UNSEEN
+
+    def _memory(self, sought: MemorySeen) -> Finding:
+        memory = self.crash.memory
+        if sought.condition == "oom_killed":
+            return UNSEEN if memory.oom_kills is None else _if(memory.oom_kills > 0, "an OOM kill is on record")
+        if memory.peak_bytes is None or not memory.limit_bytes:
+            return UNSEEN
+        share = memory.peak_bytes / memory.limit_bytes
+        quote = f"peak memory was {share:.0%} of the limit"
+        return _if(share < 0.5 if sought.condition == "peak_below_half" else share > 0.9, quote)
+
+    def _environment(self, sought: EnvironmentSeen) -> Finding:
+        environment = self.crash.environment
+        findings = []
+        if sought.os:
+            findings.append(_told(environment.os, lambda value: value in sought.os, "the system is {}"))
+        if wanted := sought.python:
+            findings.append(_told(environment.python, lambda value: in_range(value, wanted), "Python {}"))
+        for name, version in sought.packages:
+            findings.append(_told(environment.package(name), partial(in_range, wanted=version), name + " {}"))
+        if flag := sought.lacks_cpu_flag:
+            flags = " ".join(environment.cpu_flags)
+            findings.append(_told(flags, lambda value: flag not in value.split(), f"the CPU does not list {flag}"))
+        if gpu := sought.gpu:
+            names = ", ".join(environment.gpus)
+            findings.append(_told(names, lambda value: bool(patterns.compile(gpu).search(value)), "GPU {}"))
+        if any(finding == ABSENT for finding in findings):
+            return ABSENT
+        hits = [finding for finding in findings if isinstance(finding, Hit)]
+        return Hit(None, ", ".join(hit.quote for hit in hits)) if hits and len(hits) == len(findings) else UNSEEN
+
+
+# An exit status is the last thing that happens, wherever in a paste it stands.
+_END = (1 << 30, 0)
+
+
+def _fits(pattern: str | None, text: str | None) -> bool:
+    return pattern is None or (text is not None and patterns.compile(pattern).search(text) is not None)
+
+
+def _if(holds: bool, quote: str) -> Finding:
+    return Hit(None, quote) if holds else ABSENT
+
+
+def _told(value: str | None, holds: Callable[[str], bool], quote: str) -> Finding:
+    if not value:
+        return UNSEEN
+    return _if(holds(value), quote.format(value))
+
+
+def _frame_name(frame: NativeFrame) -> str:
+    return frame.function or f"{frame.module or 'unknown module'}"
+
+
+def _python_name(frame: PythonFrame) -> str:
+    return f"{frame.file}:{frame.line} in {frame.function}"
+
+
+def _library_name(library: Library) -> str:
+    return f"{library.name} {library.version}"

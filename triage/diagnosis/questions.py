@@ -1,0 +1,51 @@
+"""What to find out next: the kind of evidence that is missing and would separate the leading causes."""
+
+from __future__ import annotations
+
+from triage.crash import Crash
+from triage.diagnosis.matching import Unseen
+from triage.diagnosis.ranking import Ranking
+from triage.knowledge.loading import Knowledge
+from triage.report import DIAGNOSED, Question
+
+_MOST = 3
+# For each kind of clue that can be missing: what to ask, and the command that brings it.
+_LOGGED = "TF_CPP_MIN_LOG_LEVEL=0 python -X faulthandler SCRIPT > crash.log 2>&1"
+_ASK = {
+    "exit": ("With which exit code or signal did it end?", "triage analyze LOG --exit-code CODE"),
+    "log": ("What does TensorFlow's own log say up to the end, in a plain terminal?", _LOGGED),
+    "python": ("Which Python line was running?", _LOGGED),
+    "native": ("Which native function crashed?", "gdb -batch -ex run -ex bt --args python SCRIPT"),
+    "memory": ("Did the kernel or the container end it for memory?", "dmesg | grep -i -E 'killed process|oom'"),
+    "module": ("Which cuDNN and CUDA libraries does the log name?", _LOGGED),
+    "environment": ("Which system, Python, TensorFlow and card is it?", "python -m pip list"),
+}
+
+
+def next_questions(crash: Crash, knowledge: Knowledge, ranking: Ranking, verdict: str) -> tuple[Question, ...]:
+    """Questions for an undecided case, the most separating first; none when the cause is found."""
+    if verdict == DIAGNOSED:
+        return ()
+    leading = [scored for scored, _ in ranking.causes[:6]]
+    missing: dict[str, tuple[float, list[str]]] = {}
+    for scored in leading:
+        for term in scored.terms:
+            if isinstance(term.finding, Unseen) and term.clue.kind in _ASK:
+                gain, causes = missing.setdefault(term.clue.kind, (0.0, []))
+                if scored.signature.cause not in causes:
+                    causes.append(scored.signature.cause)
+                missing[term.clue.kind] = (gain + term.clue.p - term.clue.b, causes)
+    questions = [
+        Question(*_ASK[kind], would_separate=tuple(causes))
+        for kind, (_, causes) in sorted(missing.items(), key=lambda item: -item[1][0])
+    ]
+    advice = _status_advice(crash, knowledge)
+    return tuple([*advice, *questions][:_MOST])
+
+
+def _status_advice(crash: Crash, knowledge: Knowledge) -> list[Question]:
+    """What the page of this exit status says to do first."""
+    if crash.exit is None or not crash.exit.is_death:
+        return []
+    page = knowledge.status_page(crash.exit)
+    return [Question(page["next"], None, tuple(page.get("causes") or ())[:3])] if page.get("next") else []

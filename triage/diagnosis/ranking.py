@@ -1,0 +1,142 @@
+"""Which cause explains the facts best: log-likelihood ratios against a background, "unknown" among the causes.
+
+    S(cause) = ln prior + a * [ sum over hits ln(p/b)  +  n * sum over absent clues ln((1-p)/(1-b)) ]
+
+Each term is capped, and the terms are the explanation that the report prints. A hit may weigh more than an absence: a
+message that only one failure prints is decisive even for a rare cause, silence never is.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from triage.diagnosis.matching import Absent, Facts, Finding, Hit
+from triage.knowledge.clues import Clue
+from triage.knowledge.loading import Knowledge
+from triage.knowledge.signature import Signature
+
+CAP_FOR = 6.9
+CAP_AGAINST = -4.6
+HITS = 1.0  # a: how far the hits are believed
+ABSENCES = 0.35  # n: a paste is rarely the whole log, so silence says less than speech
+OTHER_SYSTEM = -3.0
+# A hit this telling makes its cause a root that can explain other lines away.
+TELLING = 3.5
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One clue's part in a score."""
+
+    clue: Clue
+    finding: Finding
+    weight: float
+    explained_by: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """A signature with its terms; `against` are those of clues that speak against it."""
+
+    signature: Signature
+    terms: tuple[Term, ...]
+    against: tuple[Term, ...]
+    score: float
+    on_other_system: bool = False
+
+    @property
+    def hits(self) -> tuple[Term, ...]:
+        """The clues that were seen and count."""
+        return tuple(term for term in self.terms if isinstance(term.finding, Hit) and term.explained_by is None)
+
+    @property
+    def explained(self) -> tuple[Term, ...]:
+        """The clues that were seen but that another cause explains."""
+        return tuple(term for term in self.terms if term.explained_by is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """Every cause by its best signature, most likely first, with its probability; and "unknown"."""
+
+    causes: tuple[tuple[Scored, float], ...]
+    unknown: float
+    scored: tuple[Scored, ...]
+
+    @property
+    def named(self) -> tuple[tuple[Scored, float], ...]:
+        """The causes of which something was seen; where it happened is not yet something."""
+        return tuple(
+            (scored, share)
+            for scored, share in self.causes
+            if any(term.clue.kind != "environment" for term in scored.hits)
+        )
+
+
+def rank(facts: Facts, knowledge: Knowledge) -> Ranking:
+    """Score every signature, keep each cause's best, and turn scores into probabilities."""
+    found = {id: [facts.find(clue.sought) for clue in s.clues] for id, s in knowledge.signatures.items()}
+    roots = _roots(knowledge, found)
+    scored = [
+        _score(s, found[id], facts, knowledge.causes[s.cause].prior, roots) for id, s in knowledge.signatures.items()
+    ]
+    best: dict[str, Scored] = {}
+    for one in scored:
+        held = best.get(one.signature.cause)
+        if held is None or one.score > held.score:
+            best[one.signature.cause] = one
+    # Causes that no signature describes yet are all part of "unknown": few signatures make a modest tool.
+    unknown_prior = max(0.05, 1.0 - sum(knowledge.causes[cause].prior for cause in best))
+    exponentials = {cause: math.exp(one.score) for cause, one in best.items()}
+    total = sum(exponentials.values()) + unknown_prior
+    shares = [(one, exponentials[cause] / total) for cause, one in best.items()]
+    shares.sort(key=lambda pair: (-pair[1], pair[0].signature.cause))
+    return Ranking(tuple(shares), unknown_prior / total, tuple(scored))
+
+
+def weigh(clue: Clue, finding: Finding) -> float:
+    """What a finding adds to the score of its signature."""
+    if isinstance(finding, Hit):
+        return HITS * _capped(math.log(clue.p / clue.b))
+    if isinstance(finding, Absent):
+        return HITS * ABSENCES * _capped(math.log((1 - clue.p) / (1 - clue.b)))
+    return 0.0
+
+
+def _roots(knowledge: Knowledge, found: dict[str, list[Finding]]) -> set[str]:
+    """The causes that show by a telling clue of their own, and so can explain others' clues."""
+    return {
+        signature.cause
+        for id, signature in knowledge.signatures.items()
+        for clue, finding in zip(signature.clues, found[id], strict=True)
+        if isinstance(finding, Hit)
+        and not clue.consequence_of
+        and weigh(clue, finding) >= TELLING
+        and clue.kind != "exit"
+    }
+
+
+def _score(signature: Signature, found: list[Finding], facts: Facts, prior: float, roots: set[str]) -> Scored:
+    terms = []
+    for clue, finding in zip(signature.clues, found, strict=True):
+        explained_by = next(
+            (cause for cause in clue.consequence_of if cause in roots and cause != signature.cause), None
+        )
+        if explained_by is not None and isinstance(finding, Hit):
+            terms.append(Term(clue, finding, 0.0, explained_by))
+        else:
+            terms.append(Term(clue, finding, weigh(clue, finding)))
+    against = []
+    for clue in signature.against:
+        finding = facts.find(clue.sought)
+        if isinstance(finding, Hit):
+            against.append(Term(clue, finding, weigh(clue, finding)))
+    system = facts.crash.environment.os
+    elsewhere = bool(signature.os and system and system not in signature.os)
+    score = math.log(prior) + sum(term.weight for term in (*terms, *against)) + (OTHER_SYSTEM if elsewhere else 0.0)
+    return Scored(signature, tuple(terms), tuple(against), score, elsewhere)
+
+
+def _capped(value: float) -> float:
+    return max(CAP_AGAINST, min(CAP_FOR, value))

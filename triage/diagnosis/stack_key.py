@@ -1,0 +1,38 @@
+"""One short text that two crashes of the same kind share: the telling frames of the stack."""
+
+from __future__ import annotations
+
+import re
+
+from triage.crash import Crash, Thread
+
+# Frames of the machinery that reports or ends a crash; the fault is below them.
+_MACHINERY = re.compile(
+    r"^_*(?:raise|abort|gsignal|pthread_kill|__pthread_kill|kill|sigtramp|terminate|libc_message|malloc_printerr)\w*$"
+    r"|absl::.*(?:LogMessage|log_internal|Failure)|tsl::internal::LogMessageFatal|tensorflow::internal::LogMessageFatal"
+    r"|StacktraceHandler|faulthandler|__restore_rt|KiUserExceptionDispatcher"
+)
+_FRAMES = 3
+
+
+def stack_key(crash: Crash) -> str:
+    """The key of the crashed thread's stack, native frames first; empty only when there is no stack at all."""
+    stacks = [thread for thread in crash.threads if thread.native_stack or thread.python_stack]
+    for thread in sorted(stacks, key=lambda thread: (not thread.crashed, not thread.native_stack)):
+        return _key(thread)
+    for error in reversed(crash.exceptions):
+        if error.frames:
+            return " < ".join(f"{_file(f.file)}:{f.function}" for f in error.frames[:_FRAMES])
+    return ""
+
+
+def _key(thread: Thread) -> str:
+    if thread.native_stack:
+        names = [frame.name for frame in thread.native_stack]
+        telling = [name for name in names if not _MACHINERY.search(name)] or names
+        return " < ".join(telling[:_FRAMES])
+    return " < ".join(f"{_file(f.file)}:{f.function}" for f in thread.python_stack[:_FRAMES])
+
+
+def _file(path: str) -> str:
+    return re.split(r"[\\/]", path)[-1]

@@ -1,0 +1,108 @@
+"""Did anything die, and how sure are we: the four verdicts, their sentence, and what could not be seen."""
+
+from __future__ import annotations
+
+from triage import patterns
+from triage.crash import Crash
+from triage.diagnosis.matching import Facts
+from triage.diagnosis.ranking import Ranking
+from triage.knowledge.loading import Knowledge
+from triage.report import DIAGNOSED, NO_CRASH, UNCERTAIN, UNKNOWN, Diagnosis
+
+SURE = 0.70
+
+
+def verdict_of(facts: Facts, knowledge: Knowledge, ranking: Ranking) -> str:
+    """diagnosed, uncertain, unknown or no-crash."""
+    crash = facts.crash
+    if crash.is_empty or nothing_died(facts, knowledge):
+        return NO_CRASH
+    if not ranking.named:
+        return UNKNOWN
+    best = ranking.named[0][1]
+    if best >= SURE:
+        return DIAGNOSED
+    return UNKNOWN if ranking.unknown >= best else UNCERTAIN
+
+
+def nothing_died(facts: Facts, knowledge: Knowledge) -> bool:
+    """Positive evidence that nothing died: exit code 0, signs of life to the end, or nothing but known noise."""
+    crash = facts.crash
+    if crash.exit is not None:
+        return not crash.exit.is_failure
+    if crash.messages or any(thread.crashed for thread in crash.threads) or crash.memory.oom_kills:
+        return False
+    if any(record.severity == "F" for record in crash.records):
+        return False
+    last_trouble = _last_trouble(crash, knowledge)
+    last_life = _last_life(crash, knowledge)
+    if last_trouble is None:
+        return last_life is not None or _only_noise(crash, knowledge)
+    return last_life is not None and last_life > last_trouble
+
+
+def _last_trouble(crash: Crash, knowledge: Knowledge) -> tuple[int, int] | None:
+    """Where the last exception or the last error line that is not noise stands."""
+    troubles = [(e.place.input if e.place else 0, e.offset) for e in crash.exceptions]
+    for record in crash.records:
+        if record.severity == "E" and not _is_noise(record.message, knowledge):
+            troubles.append((record.place.input, record.offset))
+    return max(troubles, default=None)
+
+
+def _last_life(crash: Crash, knowledge: Knowledge) -> tuple[int, int] | None:
+    places = [
+        (log.input, match.start())
+        for log in crash.logs
+        for pattern in knowledge.life
+        for match in patterns.compile(pattern).finditer(log.text)
+    ]
+    return max(places, default=None)
+
+
+def _only_noise(crash: Crash, knowledge: Knowledge) -> bool:
+    """Whether every line is start-up noise that is known to be harmless."""
+    lines = [line for log in crash.logs for line in log.text.split("\n") if line.strip()]
+    return bool(lines) and all(_is_noise(line, knowledge) for line in lines)
+
+
+def _is_noise(line: str, knowledge: Knowledge) -> bool:
+    return any(patterns.compile(pattern).search(line) for pattern in knowledge.noise)
+
+
+def _any_trouble(crash: Crash) -> bool:
+    errors = any(record.severity in "EF" for record in crash.records)
+    return bool(errors or crash.exit or crash.exceptions or crash.messages or crash.threads or crash.memory.oom_kills)
+
+
+def summarise(crash: Crash, verdict: str, diagnoses: tuple[Diagnosis, ...]) -> str:
+    """The answer in one sentence."""
+    if verdict == NO_CRASH:
+        return "The input is empty." if crash.is_empty else "Nothing here says that a process died."
+    if verdict == UNKNOWN and not _any_trouble(crash):
+        return "No error, no signal and no exit status in here: it ended well, or its end is missing."
+    if verdict == UNKNOWN:
+        ended = f" ({crash.exit.label})" if crash.exit and crash.exit.is_failure else ""
+        return f"Something failed{ended}, but the evidence does not name its cause."
+    first = diagnoses[0]
+    return first.title + ("." if verdict == DIAGNOSED else f", perhaps ({first.confidence:.0%}).")
+
+
+def not_observable(crash: Crash, knowledge: Knowledge) -> tuple[str, ...]:
+    """What the inputs do not hold, so that its absence is not taken for an answer."""
+    missing = list(crash.unread)
+    if crash.is_empty:
+        return tuple(missing)
+    threads = crash.threads
+    if crash.exit is None:
+        missing.append("exit status: not told (give it with --exit-code)")
+    if not any(thread.native_stack for thread in threads):
+        missing.append("native stack: the log holds none")
+    if not any(thread.python_stack for thread in threads) and not any(error.frames for error in crash.exceptions):
+        missing.append("Python stack: the log holds none (run with python -X faulthandler)")
+    if crash.memory.peak_bytes is None:
+        missing.append("memory: the log does not tell the peak")
+    if not patterns.LINEAR_TIME:
+        missing.append("RE2 is not installed here: patterns ran on Python's own engine")
+    missing += [f"signature skipped: {problem}" for problem in knowledge.problems]
+    return tuple(missing)

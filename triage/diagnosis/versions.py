@@ -1,0 +1,38 @@
+"""Version ranges as signatures write them: `>=2.16`, `<2`, `>=8.3,<9`."""
+
+from __future__ import annotations
+
+import re
+
+_TERM = re.compile(r"\s*(>=|<=|==|<|>)\s*([\d.]+)\s*")
+
+
+def in_range(version: str, wanted: str) -> bool:
+    """Whether a version lies in a range; only as many parts as the range names are compared for `==`."""
+    have = _parts(version)
+    for term in wanted.split(","):
+        match = _TERM.fullmatch(term)
+        if match is None:
+            return False
+        operator, bound = match[1], _parts(match[2])
+        width = max(len(have), len(bound))
+        left, right = have + (0,) * (width - len(have)), bound + (0,) * (width - len(bound))
+        holds = {
+            ">=": left >= right,
+            "<=": left <= right,
+            "<": left < right,
+            ">": left > right,
+            "==": have[: len(bound)] == bound,
+        }[operator]
+        if not holds:
+            return False
+    return True
+
+
+def is_range(text: str) -> bool:
+    """Whether a text is a range that `in_range` understands."""
+    return all(_TERM.fullmatch(term) for term in text.split(","))
+
+
+def _parts(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", version.split("rc")[0])[:4])

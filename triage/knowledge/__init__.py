@@ -1,0 +1,1 @@
+"""What is known about causes: the signature model, loading, private packs, lint and the built index."""

@@ -1,0 +1,341 @@
+"""The kinds of clue a signature may name, as plain data. How each is looked for is in diagnosis/matching.py.
+
+A clue in YAML is a mapping with exactly one kind (`log`, `exception`, `exit`, `native`, `python`, `module`, `memory`,
+`environment`, `any`, `sequence`) and what it says about the cause: `p` how often the clue is seen with this cause, `b`
+how often it is seen in crashes with other causes, `says` the sentence for the report, `consequence_of` the causes
+that explain this clue when they are there themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+class SignatureError(ValueError):
+    """A signature that cannot be used: `path` says where in the file, `instead` what to write."""
+
+    def __init__(self, path: tuple[str | int, ...], what: str, instead: str = "") -> None:
+        super().__init__(what)
+        self.path, self.what, self.instead = path, what, instead
+
+
+@dataclass(frozen=True, slots=True)
+class LogSeen:
+    """A pattern over the normalised log."""
+
+    pattern: str
+
+
+@dataclass(frozen=True, slots=True)
+class ExceptionSeen:
+    """A Python exception by type and message."""
+
+    type: str | None
+    message: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ExitSeen:
+    """One of several exit statuses, by name (SIGSEGV, 0xC0000409, exit 1), perhaps with a fast-fail subcode."""
+
+    statuses: tuple[str, ...]
+    subcode: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class NativeSeen:
+    """A native frame by function and module; `within` counts frames from the innermost one."""
+
+    function: str | None
+    module: str | None
+    within: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class PythonSeen:
+    """A Python frame of the crashed thread or of the exception."""
+
+    file: str | None
+    function: str | None
+    within: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleSeen:
+    """A native library that is there (in a range of versions) or, where the list is whole, is not there."""
+
+    name: str
+    absent: bool
+    version: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class MemorySeen:
+    """A named condition over the memory figures."""
+
+    condition: str
+
+
+@dataclass(frozen=True, slots=True)
+class EnvironmentSeen:
+    """Facts about the machine that must all hold; those that were not told make the clue unseen."""
+
+    os: tuple[str, ...]
+    python: str | None
+    packages: tuple[tuple[str, str], ...]
+    lacks_cpu_flag: str | None
+    gpu: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class AnyOf:
+    """Wordings of one thing: the first that is seen counts, the others do not count against it."""
+
+    clues: tuple[Clue, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class InSequence:
+    """Clues that must be seen one after the other."""
+
+    clues: tuple[Clue, ...]
+
+
+Sought = (
+    LogSeen
+    | ExceptionSeen
+    | ExitSeen
+    | NativeSeen
+    | PythonSeen
+    | ModuleSeen
+    | MemorySeen
+    | EnvironmentSeen
+    | AnyOf
+    | InSequence
+)
+
+MEMORY_CONDITIONS = ("peak_below_half", "peak_at_limit", "oom_killed")
+# How often a clue of each kind turns up in a crash with another cause, where the signature does not say.
+BACKGROUND = {
+    "log": 0.004,
+    "exception": 0.01,
+    "exit": 0.12,
+    "native": 0.01,
+    "python": 0.02,
+    "module": 0.05,
+    "memory": 0.05,
+    "environment": 0.3,
+    "any": 0.004,
+    "sequence": 0.003,
+}
+# The same for exit statuses: a segmentation fault says little, an illegal instruction a lot.
+EXIT_BACKGROUND = {
+    "SIGSEGV": 0.25,
+    "SIGABRT": 0.2,
+    "SIGKILL": 0.06,
+    "SIGILL": 0.02,
+    "SIGFPE": 0.006,
+    "SIGBUS": 0.02,
+    "0xC0000409": 0.05,
+    "0xC0000005": 0.05,
+    "0xC000001D": 0.005,
+}
+KINDS = tuple(BACKGROUND)
+_COMMON = {"id", "p", "b", "says", "consequence_of"}
+
+
+@dataclass(frozen=True, slots=True)
+class Clue:
+    """One thing to look for, and what finding it says."""
+
+    id: str
+    kind: str
+    sought: Sought
+    p: float
+    b: float
+    says: str | None
+    consequence_of: tuple[str, ...]
+
+
+def parse_clue(data: Any, path: tuple[str | int, ...], *, p: float, b: float | None = None) -> Clue:
+    """A clue from its YAML form; raises SignatureError that says what is wrong and where."""
+    if not isinstance(data, Mapping):
+        raise SignatureError(path, "a clue is a mapping", "{id: NAME, log: 'PATTERN', p: 0.9}")
+    kinds = [key for key in data if key in BACKGROUND]
+    unknown = [key for key in data if key not in BACKGROUND and key not in _COMMON]
+    if unknown:
+        raise SignatureError((*path, unknown[0]), f"unknown clue kind '{unknown[0]}'", "one of " + ", ".join(KINDS))
+    if len(kinds) != 1:
+        raise SignatureError(path, "a clue has exactly one kind", "one of " + ", ".join(KINDS))
+    kind = kinds[0]
+    sought = _PARSERS[kind](data[kind], (*path, kind))
+    consequence = data.get("consequence_of", ())
+    return Clue(
+        id=str(data.get("id", kind)),
+        kind=kind,
+        sought=sought,
+        p=_probability(data.get("p", p), (*path, "p")),
+        b=_probability(data.get("b", _background(kind, sought) if b is None else b), (*path, "b")),
+        says=data.get("says"),
+        consequence_of=(consequence,) if isinstance(consequence, str) else tuple(consequence),
+    )
+
+
+def patterns_of(clue: Clue) -> Iterator[tuple[str, str]]:
+    """Every pattern in a clue and the clues inside it, as (kind, pattern)."""
+    sought = clue.sought
+    if isinstance(sought, (AnyOf, InSequence)):
+        for inner in sought.clues:
+            yield from patterns_of(inner)
+    elif isinstance(sought, LogSeen):
+        yield "log", sought.pattern
+    elif isinstance(sought, ExceptionSeen):
+        yield from (("exception", pattern) for pattern in (sought.type, sought.message) if pattern)
+    elif isinstance(sought, NativeSeen):
+        yield from (("native", pattern) for pattern in (sought.function, sought.module) if pattern)
+    elif isinstance(sought, PythonSeen):
+        yield from (("python", pattern) for pattern in (sought.file, sought.function) if pattern)
+    elif isinstance(sought, ModuleSeen):
+        yield "module", sought.name
+
+
+def _background(kind: str, sought: Sought) -> float:
+    if isinstance(sought, ExitSeen):
+        return min(0.9, sum(EXIT_BACKGROUND.get(status, 0.02) for status in sought.statuses))
+    return BACKGROUND[kind]
+
+
+def _probability(value: Any, path: tuple[str | int, ...]) -> float:
+    if not isinstance(value, (int, float)) or isinstance(value, bool) or not 0 < value < 1:
+        raise SignatureError(path, f"{value!r} is not a probability", "a number between 0 and 1, both left out")
+    return float(value)
+
+
+def _text(value: Any, path: tuple[str | int, ...]) -> str:
+    if not isinstance(value, str) or not value:
+        raise SignatureError(path, f"{value!r} is not a text", "a pattern or a name in quotes")
+    return value
+
+
+def _fields(value: Any, allowed: set[str], path: tuple[str | int, ...]) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping) or not value:
+        raise SignatureError(path, "this clue is a mapping", "some of " + ", ".join(sorted(allowed)))
+    for key in value:
+        if key not in allowed:
+            raise SignatureError((*path, key), f"unknown field '{key}'", "one of " + ", ".join(sorted(allowed)))
+    return value
+
+
+def _optional(fields: Mapping[str, Any], key: str, path: tuple[str | int, ...]) -> str | None:
+    return _text(fields[key], (*path, key)) if key in fields else None
+
+
+def _whole(fields: Mapping[str, Any], key: str, path: tuple[str | int, ...]) -> int | None:
+    if key not in fields:
+        return None
+    if not isinstance(fields[key], int) or isinstance(fields[key], bool) or fields[key] < 0:
+        raise SignatureError((*path, key), f"{fields[key]!r} is not a whole number", "a number such as 3")
+    return int(fields[key])
+
+
+def _texts(value: Any, path: tuple[str | int, ...]) -> tuple[str, ...]:
+    values = value if isinstance(value, list) else [value]
+    return tuple(_text(one, (*path, i) if isinstance(value, list) else path) for i, one in enumerate(values))
+
+
+def _log(value: Any, path: tuple[str | int, ...]) -> LogSeen:
+    return LogSeen(_text(value, path))
+
+
+def _exception(value: Any, path: tuple[str | int, ...]) -> ExceptionSeen:
+    if isinstance(value, str):
+        return ExceptionSeen(_text(value, path), None)
+    fields = _fields(value, {"type", "message"}, path)
+    return ExceptionSeen(_optional(fields, "type", path), _optional(fields, "message", path))
+
+
+def _exit(value: Any, path: tuple[str | int, ...]) -> ExitSeen:
+    if not isinstance(value, Mapping):
+        return ExitSeen(_texts(value, path), None)
+    fields = _fields(value, {"status", "subcode"}, path)
+    if "status" not in fields:
+        raise SignatureError(path, "an exit clue names a status", "{status: '0xC0000409', subcode: 7}")
+    return ExitSeen(_texts(fields["status"], (*path, "status")), _whole(fields, "subcode", path))
+
+
+def _native(value: Any, path: tuple[str | int, ...]) -> NativeSeen:
+    if isinstance(value, str):
+        return NativeSeen(_text(value, path), None, None)
+    fields = _fields(value, {"function", "module", "within"}, path)
+    return NativeSeen(
+        _optional(fields, "function", path), _optional(fields, "module", path), _whole(fields, "within", path)
+    )
+
+
+def _python(value: Any, path: tuple[str | int, ...]) -> PythonSeen:
+    fields = _fields(value, {"file", "function", "within"}, path)
+    return PythonSeen(
+        _optional(fields, "file", path), _optional(fields, "function", path), _whole(fields, "within", path)
+    )
+
+
+def _module(value: Any, path: tuple[str | int, ...]) -> ModuleSeen:
+    if isinstance(value, str):
+        return ModuleSeen(_text(value, path), False, None)
+    fields = _fields(value, {"present", "absent", "version"}, path)
+    if ("present" in fields) == ("absent" in fields):
+        raise SignatureError(path, "a module is either present or absent", "{present: cudnn, version: '>=8.3'}")
+    name = _optional(fields, "present", path) or _optional(fields, "absent", path) or ""
+    return ModuleSeen(name, "absent" in fields, _optional(fields, "version", path))
+
+
+def _memory(value: Any, path: tuple[str | int, ...]) -> MemorySeen:
+    if value not in MEMORY_CONDITIONS:
+        raise SignatureError(path, f"unknown memory condition {value!r}", "one of " + ", ".join(MEMORY_CONDITIONS))
+    return MemorySeen(value)
+
+
+def _environment(value: Any, path: tuple[str | int, ...]) -> EnvironmentSeen:
+    fields = _fields(value, {"os", "python", "package", "lacks_cpu_flag", "gpu"}, path)
+    packages = fields.get("package", {})
+    if not isinstance(packages, Mapping):
+        raise SignatureError((*path, "package"), "packages are a mapping", "{tensorflow: '>=2.16'}")
+    return EnvironmentSeen(
+        os=_texts(fields["os"], (*path, "os")) if "os" in fields else (),
+        python=_optional(fields, "python", path),
+        packages=tuple((str(k), _text(v, (*path, "package", k))) for k, v in packages.items()),
+        lacks_cpu_flag=_optional(fields, "lacks_cpu_flag", path),
+        gpu=_optional(fields, "gpu", path),
+    )
+
+
+def _inner(value: Any, path: tuple[str | int, ...], least: int) -> tuple[Clue, ...]:
+    if not isinstance(value, list) or len(value) < least:
+        raise SignatureError(
+            path, f"this clue is a list of at least {least} clues", "[{log: 'PATTERN'}, {exit: SIGSEGV}]"
+        )
+    return tuple(parse_clue(one, (*path, i), p=0.5) for i, one in enumerate(value))
+
+
+def _any(value: Any, path: tuple[str | int, ...]) -> AnyOf:
+    return AnyOf(_inner(value, path, 1))
+
+
+def _sequence(value: Any, path: tuple[str | int, ...]) -> InSequence:
+    return InSequence(_inner(value, path, 2))
+
+
+_PARSERS: dict[str, Callable[[Any, tuple[str | int, ...]], Sought]] = {
+    "log": _log,
+    "exception": _exception,
+    "exit": _exit,
+    "native": _native,
+    "python": _python,
+    "module": _module,
+    "memory": _memory,
+    "environment": _environment,
+    "any": _any,
+    "sequence": _sequence,
+}

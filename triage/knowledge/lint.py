@@ -1,0 +1,221 @@
+"""What is wrong with a pack before anyone is misled by it: each problem with its file, its line and what to write."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from triage import patterns, status
+from triage.crash import Log
+from triage.knowledge.clues import AnyOf, Clue, EnvironmentSeen, ExitSeen, InSequence, ModuleSeen, patterns_of
+from triage.knowledge.loading import Knowledge
+from triage.knowledge.pack import PackData, Problem
+from triage.knowledge.places import line_of
+from triage.knowledge.signature import Signature
+
+LEAST_LITERAL = 4
+_PAGE_FIELDS = ("title", "inside", "shows", "sure", "fix")
+_PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
+_GROUP = re.compile(r"\(\?P<(\w+)>")
+_RANGE = re.compile(r"\s*(?:>=|<=|==|<|>)\s*[\d.]+\s*(?:,\s*(?:>=|<=|==|<|>)\s*[\d.]+\s*)*")
+# What belongs to one machine or one build, and never to a phenomenon.
+_ONE_MACHINE = (
+    (re.compile(r"/(?:home|Users|root|mnt|opt|usr/local|tmp)/"), "a path of one machine", "the file's name only"),
+    (re.compile(r"(?i)\b[A-Z]:\\\\"), "a path of one machine", "the file's name only"),
+    (re.compile(r"site-packages|dist-packages"), "a path of one installation", "the path below it"),
+    (re.compile(r"0x[0-9a-fA-F]{6,}(?![0-9a-fA-F]*\])"), "an address", r"0x[0-9a-f]+"),
+    (re.compile(r"\\?\.(?:cc|cpp|cu|h|py):\d"), "a source line number, which moves between versions", r"\.cc:\d+"),
+    (re.compile(r"(?:\bline |\.py\", line )\d"), "a source line number, which moves between versions", r"line \d+"),
+)
+
+
+def lint(
+    pack: PackData,
+    knowledge: Knowledge,
+    healthy: Mapping[str, Log],
+    computed: Mapping[str, Iterable[str]],
+) -> list[Problem]:
+    """Every problem of one pack. `computed` says which groups each placeholder of a calculator needs."""
+    own = [signature for signature in knowledge.signatures.values() if signature.id in pack.signatures]
+    problems = [p for p in knowledge.problems if p.file.startswith(pack.directory)]
+    for signature in own:
+        found = [
+            *_clue_problems(signature, knowledge),
+            *_test_problems(signature),
+            *_placeholder_problems(signature, computed),
+        ]
+        found += _healthy_problems(signature, healthy)
+        problems += [_place(pack, signature.id, *entry) for entry in found]
+    problems += _duplicates(pack, own)
+    problems += _table_problems(pack, knowledge)
+    return problems
+
+
+Entry = tuple[tuple[str | int, ...], str, str]
+
+
+def _place(pack: PackData, id: str, path: tuple[str | int, ...], what: str, instead: str) -> Problem:
+    file = Path(pack.directory) / f"{id}.yaml"
+    return Problem(str(file), line_of(file, path), what, instead)
+
+
+def _all_clues(signature: Signature) -> Iterator[tuple[tuple[str | int, ...], Clue]]:
+    for part, clues in (("clues", signature.clues), ("against", signature.against)):
+        for number, clue in enumerate(clues):
+            yield from _with_inner((part, number), clue)
+
+
+def _with_inner(path: tuple[str | int, ...], clue: Clue) -> Iterator[tuple[tuple[str | int, ...], Clue]]:
+    yield path, clue
+    if isinstance(clue.sought, (AnyOf, InSequence)):
+        for number, inner in enumerate(clue.sought.clues):
+            yield from _with_inner((*path, clue.kind, number), inner)
+
+
+def _clue_problems(signature: Signature, knowledge: Knowledge) -> Iterator[Entry]:
+    ids = [clue.id for clue in (*signature.clues, *signature.against)]
+    for id in {id for id in ids if ids.count(id) > 1}:
+        yield ("clues",), f"two clues are called '{id}'", "another id for one of them"
+    for path, clue in _all_clues(signature):
+        for cause in clue.consequence_of:
+            if cause not in knowledge.causes:
+                yield (
+                    (*path, "consequence_of"),
+                    f"unknown cause '{cause}'",
+                    "a slug that 'triage signatures list --causes' prints",
+                )
+        if isinstance(clue.sought, ExitSeen):
+            for name in clue.sought.statuses:
+                if not re.fullmatch(r"exit \d+", name) and status.parse(name) is None:
+                    yield (*path, "exit"), f"unknown exit status '{name}'", "SIGSEGV, '0xC0000409' or 'exit 1'"
+        for wanted in _ranges(clue):
+            if not _RANGE.fullmatch(wanted):
+                yield path, f"'{wanted}' is not a version range", "'>=2.16' or '>=8.3,<9'"
+        if not isinstance(clue.sought, (AnyOf, InSequence)):
+            for kind, pattern in patterns_of(clue):
+                yield from ((path, what, instead) for what, instead in pattern_problems(kind, pattern))
+
+
+def _ranges(clue: Clue) -> list[str]:
+    if isinstance(clue.sought, ModuleSeen):
+        return [clue.sought.version] if clue.sought.version else []
+    if isinstance(clue.sought, EnvironmentSeen):
+        return [r for r in (clue.sought.python, *(version for _, version in clue.sought.packages)) if r]
+    return []
+
+
+def pattern_problems(kind: str, pattern: str) -> Iterator[tuple[str, str]]:
+    """What is wrong with one pattern, and what to write instead."""
+    refused = patterns.check(pattern)
+    if refused:
+        yield f"RE2 does not take {pattern!r}: {refused}", "a pattern without lookaround and back-references"
+        return
+    for found, what, instead in _ONE_MACHINE:
+        if found.search(pattern):
+            yield f"{pattern!r} holds {what}", instead
+    if kind == "log":
+        needed = patterns.literals(pattern)
+        if not needed or min(map(len, needed)) < LEAST_LITERAL:
+            yield (
+                f"{pattern!r} has no fixed text of {LEAST_LITERAL} characters",
+                "more of the message's own words, case as printed",
+            )
+
+
+def _healthy_problems(signature: Signature, healthy: Mapping[str, Log]) -> Iterator[Entry]:
+    # What speaks against a cause may well be a sign of health, so only the clues are held to silence.
+    for path, clue in _all_clues(signature):
+        if path[0] == "against" or isinstance(clue.sought, (AnyOf, InSequence)):
+            continue
+        for kind, pattern in patterns_of(clue):
+            if kind == "log" and patterns.check(pattern) is None:
+                for name, log in healthy.items():
+                    if patterns.compile(pattern).search(log.text):
+                        yield path, f"{pattern!r} fires on the healthy log {name}", "words that only the failure prints"
+                        break
+
+
+def _test_problems(signature: Signature) -> Iterator[Entry]:
+    if not signature.matches:
+        yield ("tests",), "no positive test", "match: [fixtures/logs/NAME.log]"
+    if not signature.differs:
+        yield ("tests",), "no negative test", "differ: [{log: fixtures/logs/OTHER.log, cause: OTHER.CAUSE}]"
+
+
+def _placeholder_problems(signature: Signature, computed: Mapping[str, Iterable[str]]) -> Iterator[Entry]:
+    groups = {name for _, clue in _all_clues(signature) for _, p in patterns_of(clue) for name in _GROUP.findall(p)}
+    for number, fix in enumerate(signature.fix):
+        for name in _PLACEHOLDER.findall(f"{fix.do} {fix.run or ''} {fix.verify}"):
+            needs = {name} if name not in computed else set(computed[name])
+            if not needs <= groups:
+                yield (
+                    ("fix", number),
+                    f"nothing fills {{{name}}}",
+                    f"named groups {', '.join(sorted(needs))} in a clue's pattern",
+                )
+        if _PLACEHOLDER.search(fix.do) and not fix.otherwise:
+            yield (
+                ("fix", number),
+                "a fix with placeholders and no 'otherwise'",
+                "otherwise: the same advice without numbers",
+            )
+
+
+def _duplicates(pack: PackData, own: list[Signature]) -> Iterator[Problem]:
+    by_title: dict[str, list[Signature]] = defaultdict(list)
+    by_patterns: dict[frozenset[str], list[Signature]] = defaultdict(list)
+    backgrounds: dict[tuple[str, str], dict[float, str]] = defaultdict(dict)
+    for signature in own:
+        by_title[signature.title.lower()].append(signature)
+        by_patterns[frozenset(p for clue in signature.clues for _, p in patterns_of(clue))].append(signature)
+        for clue in signature.clues:
+            if not isinstance(clue.sought, (AnyOf, InSequence)):
+                for kind, pattern in patterns_of(clue):
+                    backgrounds[kind, pattern][clue.b] = signature.id
+    for group in by_title.values():
+        for other in group[1:]:
+            yield _place(
+                pack, other.id, ("title",), f"the same title as {group[0].id}", "what sets this way of showing apart"
+            )
+    for texts, group in by_patterns.items():
+        for other in group[1:] if texts else ():
+            yield _place(pack, other.id, ("clues",), f"the same patterns as {group[0].id}", "one signature for both")
+    for (_, pattern), values in backgrounds.items():
+        if len(values) > 1:
+            first, *rest = values.values()
+            yield _place(
+                pack,
+                rest[0],
+                ("clues",),
+                f"{pattern!r} has another background b in {first}",
+                "the same b: it belongs to the pattern",
+            )
+
+
+def _table_problems(pack: PackData, knowledge: Knowledge) -> Iterator[Problem]:
+    directory = Path(pack.directory)
+    for slug, page in (pack.tables.get("causes") or {}).items():
+        missing = [key for key in _PAGE_FIELDS if not page.get(key)]
+        if missing:
+            file = directory / "causes.yaml"
+            yield Problem(str(file), line_of(file, (slug,)), f"'{slug}' has no {missing[0]}", f"{missing[0]}: …")
+        for neighbour in page.get("mistaken_for") or {}:
+            if neighbour not in knowledge.causes:
+                file = directory / "causes.yaml"
+                yield Problem(
+                    str(file), line_of(file, (slug, "mistaken_for", neighbour)), f"unknown cause '{neighbour}'"
+                )
+    explanations = pack.tables.get("explanations") or {}
+    for table in ("statuses", "exceptions"):
+        for name, page in (explanations.get(table) or {}).items():
+            for slug in page.get("causes") or ():
+                if slug not in knowledge.causes:
+                    file = directory / "explanations.yaml"
+                    yield Problem(str(file), line_of(file, (table, name, "causes")), f"unknown cause '{slug}'")
+    for table in ("noise", "life"):
+        for number, pattern in enumerate((pack.tables.get("noise") or {}).get(table) or ()):
+            for what, instead in pattern_problems("log", pattern):
+                file = directory / "noise.yaml"
+                yield Problem(str(file), line_of(file, (table, number)), what, instead)

@@ -1,0 +1,120 @@
+"""The signature model: one way in which a cause shows, as its YAML file says it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from triage.knowledge.clues import Clue, SignatureError, parse_clue
+
+GRADES = ("reproduced", "confirmed", "documented", "claimed", "different", "partly", "untested", "refuted")
+RISKS = ("low", "medium", "high")
+_FIELDS = {"title", "cause", "grade", "applies", "clues", "against", "fix", "confirm", "sources", "tests", "note"}
+_REQUIRED = ("title", "cause", "grade", "clues", "fix", "sources", "tests")
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """A step as written: `do` may hold {placeholders}; `otherwise` is said where they cannot be filled."""
+
+    do: str
+    otherwise: str | None
+    run: str | None
+    risk: str
+    verify: str
+
+
+@dataclass(frozen=True, slots=True)
+class ExampleLog:
+    """A log the signature is tested on, with the exit status that came with it and the cause expected there."""
+
+    log: str
+    exit: str | None
+    cause: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """One way in which a cause shows."""
+
+    id: str
+    pack: str
+    title: str
+    cause: str
+    grade: str
+    os: tuple[str, ...]
+    clues: tuple[Clue, ...]
+    against: tuple[Clue, ...]
+    fix: tuple[Fix, ...]
+    confirm: tuple[str, ...]
+    sources: tuple[Mapping[str, Any], ...]
+    note: str | None
+    matches: tuple[ExampleLog, ...]
+    differs: tuple[ExampleLog, ...]
+
+
+def parse_signature(id: str, pack: str, data: Any) -> Signature:
+    """A signature from its YAML form; raises SignatureError that says what is wrong, where, and what to write."""
+    if not isinstance(data, Mapping):
+        raise SignatureError((), "a signature is a mapping", "title, cause, grade, clues, fix, sources, tests")
+    for key in data:
+        if key not in _FIELDS:
+            raise SignatureError((key,), f"unknown field '{key}'", "one of " + ", ".join(sorted(_FIELDS)))
+    for key in _REQUIRED:
+        if not data.get(key):
+            raise SignatureError((), f"'{key}' is missing", f"add {key}: …")
+    if data["grade"] not in GRADES:
+        raise SignatureError(("grade",), f"unknown grade {data['grade']!r}", "one of " + ", ".join(GRADES))
+    if data["grade"] == "refuted" and not data.get("note"):
+        raise SignatureError(("grade",), "a refuted claim says why", "note: what really happens")
+    for key in ("clues", "fix", "sources"):
+        if not isinstance(data[key], list):
+            raise SignatureError((key,), f"'{key}' is a list", "one entry a line, each behind a dash")
+    tests = data["tests"] if isinstance(data["tests"], Mapping) else {}
+    return Signature(
+        id=id,
+        pack=pack,
+        title=str(data["title"]),
+        cause=str(data["cause"]),
+        grade=data["grade"],
+        os=_os(data.get("applies") or {}),
+        clues=tuple(parse_clue(one, ("clues", i), p=0.8) for i, one in enumerate(data["clues"])),
+        against=tuple(
+            parse_clue(one, ("against", i), p=0.05, b=0.5) for i, one in enumerate(data.get("against") or ())
+        ),
+        fix=tuple(_fix(one, ("fix", i)) for i, one in enumerate(data["fix"])),
+        confirm=tuple(data.get("confirm") or ()),
+        sources=tuple(data["sources"]),
+        note=data.get("note"),
+        matches=tuple(_test(one, ("tests", "match", i)) for i, one in enumerate(tests.get("match") or ())),
+        differs=tuple(_test(one, ("tests", "differ", i)) for i, one in enumerate(tests.get("differ") or ())),
+    )
+
+
+def _os(applies: Any) -> tuple[str, ...]:
+    if not isinstance(applies, Mapping) or set(applies) - {"os", "device"}:
+        raise SignatureError(("applies",), "'applies' holds os and device", "{os: [linux, windows], device: cpu}")
+    systems = applies.get("os", [])
+    return tuple(systems) if isinstance(systems, list) else (str(systems),)
+
+
+def _fix(data: Any, path: tuple[str | int, ...]) -> Fix:
+    if not isinstance(data, Mapping) or not data.get("do"):
+        raise SignatureError(path, "a fix says what to do", "{do: …, risk: low, verify: …}")
+    for key in data:
+        if key not in ("do", "otherwise", "run", "risk", "verify"):
+            raise SignatureError((*path, key), f"unknown field '{key}'", "do, otherwise, run, risk, verify")
+    if not data.get("verify"):
+        raise SignatureError(path, "a fix without 'verify'", "verify: how the person sees that it helped")
+    if data.get("risk", "low") not in RISKS:
+        raise SignatureError((*path, "risk"), f"unknown risk {data['risk']!r}", "one of " + ", ".join(RISKS))
+    return Fix(str(data["do"]), data.get("otherwise"), data.get("run"), data.get("risk", "low"), str(data["verify"]))
+
+
+def _test(data: Any, path: tuple[str | int, ...]) -> ExampleLog:
+    if isinstance(data, str):
+        return ExampleLog(data, None, None)
+    if not isinstance(data, Mapping) or not data.get("log") or set(data) - {"log", "exit", "cause"}:
+        raise SignatureError(path, "a test names a log", "{log: fixtures/logs/NAME.log, exit: 139, cause: …}")
+    return ExampleLog(data["log"], None if data.get("exit") is None else str(data["exit"]), data.get("cause"))

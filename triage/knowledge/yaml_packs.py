@@ -1,0 +1,69 @@
+"""Signature packs on disk: one YAML file a signature, tables beside them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from triage.knowledge.pack import PackData, Problem
+
+SCHEMA = 1
+# Files at the top of a pack that are not signatures.
+TABLES = ("pack", "causes", "noise", "explanations", "documents")
+_Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+def signature_files(directory: Path) -> Iterator[tuple[str, Path]]:
+    """Every signature file below a pack with its id, FAMILY/SLUG; fixtures are not looked into."""
+    for path in sorted(directory.glob("*/*.yaml")):
+        if path.parent.name != "fixtures":
+            yield f"{path.parent.name}/{path.stem}", path
+
+
+def load_yaml(text: str) -> Any:
+    """YAML with the fast loader where it was compiled in."""
+    return yaml.load(text, Loader=_Loader)  # noqa: S506 - both candidates are safe loaders
+
+
+def read_pack(directory: Path, name: str | None = None) -> PackData:
+    """Read a pack's YAML files; a broken one is named in `problems` and left out."""
+    pack = PackData(name or directory.name, str(directory))
+    if not directory.is_dir():
+        pack.problems.append(Problem(str(directory), None, "this signature pack does not exist or is not a directory"))
+        return pack
+    digest = hashlib.sha256()
+    for table in TABLES:
+        path = directory / f"{table}.yaml"
+        if path.is_file():
+            pack.tables[table] = _read_file(path, pack, digest)
+    for id, path in signature_files(directory):
+        data = _read_file(path, pack, digest)
+        if data is not None:
+            pack.signatures[id] = data
+    settings = pack.tables.get("pack") or {}
+    if not isinstance(settings, dict) or settings.get("schema") != SCHEMA:
+        file = str(directory / "pack.yaml")
+        pack.problems.append(Problem(file, None, "this pack does not say its schema", f"schema: {SCHEMA}"))
+        pack.tables["pack"] = settings if isinstance(settings, dict) else {}
+    pack.name = name or (pack.tables.get("pack") or {}).get("name", pack.name)
+    pack.digest = "sha256:" + digest.hexdigest()
+    return pack
+
+
+def _read_file(path: Path, pack: PackData, digest: hashlib._Hash) -> Any:
+    try:
+        raw = path.read_bytes()
+        digest.update(path.name.encode() + b"\0" + raw)
+        return load_yaml(raw.decode("utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        pack.problems.append(Problem(str(path), None, f"could not be read ({error.__class__.__name__})"))
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        reason = getattr(error, "problem", None) or "not YAML"
+        line = mark.line + 1 if mark else None
+        pack.problems.append(Problem(str(path), line, f"not YAML: {reason}", "quotes around texts with ': ' or '#'"))
+    return None

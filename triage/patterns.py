@@ -1,0 +1,119 @@
+"""The one door to regular expressions over untrusted text.
+
+RE2 runs in linear time whatever the text says. Some systems have no wheel for it (musl, PyPy); there the standard
+library's engine stands in, which is why lint asks every pattern to compile in both.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from importlib import import_module
+from typing import Any, Protocol, cast
+
+try:
+    import re2
+except ImportError:
+    re2 = None
+
+LINEAR_TIME = re2 is not None
+
+
+class Match(Protocol):
+    """The part of a match object that we use."""
+
+    def start(self, group: int = 0) -> int: ...
+    def end(self, group: int = 0) -> int: ...
+    def group(self, group: int | str = 0) -> Any: ...
+    def groupdict(self) -> dict[str, str | None]: ...
+
+
+class Pattern(Protocol):
+    """The part of a compiled pattern that we use."""
+
+    def search(self, text: str) -> Match | None: ...
+    def finditer(self, text: str) -> Iterator[Match]: ...
+
+
+class BadPattern(ValueError):
+    """A pattern that the engine does not take; the text says why."""
+
+
+@cache
+def compile(pattern: str) -> Pattern:
+    """Compile a pattern; `^` and `$` are line ends, `.` stays inside a line."""
+    text = "(?m)" + pattern
+    if re2 is None:
+        try:
+            return cast(Pattern, re.compile(text))
+        except re.error as error:
+            raise BadPattern(str(error)) from None
+    options = re2.Options()
+    options.log_errors = False
+    try:
+        return cast(Pattern, re2.compile(text, options))
+    except re2.error as error:
+        reason = error.args[0] if error.args else error
+        raise BadPattern(reason.decode() if isinstance(reason, bytes) else str(reason)) from None
+
+
+def check(pattern: str) -> str | None:
+    """Why a pattern cannot be used, or None: it must compile in RE2 and in the engine that stands in for it."""
+    try:
+        compile(pattern)
+    except BadPattern as error:
+        return str(error)
+    try:
+        re.compile("(?m)" + pattern)
+    except re.error as error:
+        return str(error)
+    return None
+
+
+def literals(pattern: str) -> tuple[str, ...]:
+    """Texts of which at least one must stand in whatever the pattern matches; empty when nothing is certain.
+
+    They let a matcher skip a pattern with a plain `in`, without compiling it.
+    """
+    try:
+        parsed = _parser().parse(pattern)
+    except re.error:
+        return ()
+    if parsed.state.flags & re.IGNORECASE:
+        return ()
+    return tuple(sorted(_required(list(parsed))))
+
+
+def _parser() -> Any:
+    """The standard library's regex parser, which has no public name (and moved in 3.11)."""
+    return getattr(re, "_parser", None) or import_module("sre_parse")
+
+
+def _required(nodes: list[Any]) -> frozenset[str]:
+    """The best set of required texts for a sequence of parsed nodes: the one whose shortest text is longest."""
+    candidates: list[frozenset[str]] = []
+    run = ""
+    for name, argument in nodes:
+        kind = str(name)
+        if kind == "LITERAL" and argument < 128 and chr(argument) != "\n":
+            run += chr(argument)
+            continue
+        if kind == "SUBPATTERN" and all(str(n) == "LITERAL" and a < 128 for n, a in argument[3]):
+            run += "".join(chr(a) for _, a in argument[3])
+            continue
+        if run:
+            candidates.append(frozenset([run]))
+            run = ""
+        if kind == "SUBPATTERN":
+            candidates.append(_required(list(argument[3])))
+        elif kind == "BRANCH":
+            branches = [_required(list(branch)) for branch in argument[1]]
+            if all(branches):
+                candidates.append(frozenset().union(*branches))
+        elif kind in ("MAX_REPEAT", "MIN_REPEAT") and argument[0] >= 1:
+            candidates.append(_required(list(argument[2])))
+    if run:
+        candidates.append(frozenset([run]))
+    usable = [candidate for candidate in candidates if candidate]
+    return max(usable, key=lambda texts: min(len(text) for text in texts), default=frozenset())

@@ -1,0 +1,111 @@
+"""Whether signatures hold: lint over packs, and each signature's own tests run through the whole diagnosis."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from triage import analyze
+from triage.crash import Log
+from triage.diagnosis.arithmetic import CALCULATORS
+from triage.diagnosis.matching import Facts, Hit
+from triage.knowledge.lint import lint
+from triage.knowledge.loading import Knowledge, assemble
+from triage.knowledge.pack import PackData, Problem, our_directory
+from triage.knowledge.signature import ExampleLog, Signature
+from triage.knowledge.yaml_packs import read_pack
+from triage.readers import Source, read
+from triage.report import NO_CRASH, UNKNOWN
+
+PASSED, FAILED, NOT_CHECKED = "passed", "failed", "not checked"
+_HEALTHY = Path("fixtures/logs/healthy")
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One test of one signature: passed, failed or not checked, with the reason."""
+
+    signature: str
+    log: str
+    result: str
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LintResult:
+    """What lint found, how many signatures it looked at, and what it could not look at."""
+
+    problems: tuple[Problem, ...]
+    signatures: int
+    not_checked: tuple[str, ...]
+
+
+def lint_packs(directories: tuple[str, ...] = ()) -> LintResult:
+    """Lint private packs where some are given, else ours."""
+    ours = read_pack(our_directory(), "triage")
+    packs = [read_pack(Path(directory)) for directory in directories]
+    knowledge = assemble([ours, *packs])
+    healthy = {name: log for pack in (ours, *packs) for name, log in _healthy_logs(pack).items()}
+    computed = {given: calculator.needs for calculator in CALCULATORS.values() for given in calculator.gives}
+    looked_at = packs or [ours]
+    problems = [problem for pack in looked_at for problem in lint(pack, knowledge, healthy, computed)]
+    not_checked = () if healthy else ("healthy logs: there are no fixtures in this installation",)
+    return LintResult(tuple(problems), sum(len(pack.signatures) for pack in looked_at), not_checked)
+
+
+def test_signatures(knowledge: Knowledge, wanted: tuple[str, ...] = ()) -> Iterator[Outcome]:
+    """Run the tests that signatures carry, and the healthy logs on which none may fire."""
+    packs = [_pack_of(directory) for directory in knowledge.directories]
+    for pack in packs:
+        for id in pack.signatures:
+            signature = knowledge.signatures.get(id)
+            if signature is not None and (not wanted or id in wanted):
+                yield from _run_tests(signature, pack.root, knowledge)
+        if not wanted:
+            yield from _run_healthy(pack, knowledge)
+
+
+def _pack_of(directory: str) -> PackData:
+    return read_pack(Path(directory), "triage" if Path(directory) == our_directory() else None)
+
+
+def _run_tests(signature: Signature, root: Path, knowledge: Knowledge) -> Iterator[Outcome]:
+    for example in signature.matches:
+        yield _judge(signature, example, root, knowledge, matches=True)
+    for example in signature.differs:
+        yield _judge(signature, example, root, knowledge, matches=False)
+
+
+def _judge(signature: Signature, example: ExampleLog, root: Path, knowledge: Knowledge, *, matches: bool) -> Outcome:
+    path = root / example.log
+    if not path.is_file():
+        return Outcome(signature.id, example.log, NOT_CHECKED, "the log is not in this installation")
+    report = analyze(path, exit_code=example.exit, knowledge=knowledge)
+    first = report.diagnoses[0] if report.diagnoses else None
+    named = first.cause if first and report.verdict not in (UNKNOWN, NO_CRASH) else report.verdict
+    if matches:
+        # Another way of showing the same cause may fit better, but this one must have seen something too.
+        facts = Facts(report.crash, knowledge.literals)
+        saw_it = any(isinstance(facts.find(clue.sought), Hit) for clue in signature.clues if clue.kind != "exit")
+        wanted = signature.cause if saw_it else f"{signature.cause} through a clue of this signature"
+        right = named == signature.cause and saw_it
+    else:
+        wanted = example.cause or f"anything but {signature.cause}"
+        right = named == example.cause if example.cause else named != signature.cause
+    return Outcome(
+        signature.id, example.log, PASSED if right else FAILED, "" if right else f"wanted {wanted}, got {named}"
+    )
+
+
+def _run_healthy(pack: PackData, knowledge: Knowledge) -> Iterator[Outcome]:
+    for path in sorted((pack.root / _HEALTHY).glob("*.log")):
+        report = analyze(path, knowledge=knowledge)
+        right = not report.diagnoses
+        why = "" if right else f"wanted silence, got {report.diagnoses[0].cause}"
+        yield Outcome("(healthy)", str(_HEALTHY / path.name), PASSED if right else FAILED, why)
+
+
+def _healthy_logs(pack: PackData) -> Mapping[str, Log]:
+    paths = sorted((pack.root / _HEALTHY).glob("*.log"))
+    return {path.name: read(Source(str(path)), 0).logs[0] for path in paths}

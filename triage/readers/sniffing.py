@@ -1,0 +1,51 @@
+"""What kind of bytes an input is, told from its content and never from its name."""
+
+from __future__ import annotations
+
+SNIFF_BYTES = 64 * 1024
+
+_MAGIC = (
+    (b"MDMP", "minidump"),
+    (b"\x7fELF", "elf"),
+    (b"\x1f\x8b", "compressed"),
+    (b"\xfd7zXZ\x00", "compressed"),
+    (b"\x28\xb5\x2f\xfd", "compressed"),
+    (b"BZh", "compressed"),
+    (b"\x04\x22\x4d\x18", "compressed"),
+    (b"7z\xbc\xaf\x27\x1c", "compressed"),
+    (b"PK\x03\x04", "document"),
+    (b"%PDF-", "document"),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "document"),
+    (b"\x89PNG\r\n", "image"),
+    (b"\xff\xd8\xff", "image"),
+    (b"GIF8", "image"),
+)
+_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+# Bytes that no text encoding of a log uses, NUL left out: it is judged by where it stands.
+_CONTROLS = frozenset(range(1, 32)) - frozenset(b"\t\n\r\x07\x08\x0b\x0c\x1b\x1a")
+
+
+def sniff(head: bytes) -> str:
+    """The kind of an input from its first bytes: log, minidump, elf, compressed, document, image or binary."""
+    for magic, kind in _MAGIC:
+        if head.startswith(magic):
+            return kind
+    if head.startswith(_UTF16_MARKS) or utf16_without_mark(head):
+        return "log"
+    if not head:
+        return "log"
+    odd = head.count(0) + sum(byte in _CONTROLS for byte in head)
+    return "binary" if odd > len(head) * 0.05 else "log"
+
+
+def utf16_without_mark(head: bytes) -> str | None:
+    """The UTF-16 codec for text without a byte-order mark: NUL in nearly every second byte, and only there."""
+    if len(head) < 8:
+        return None
+    even, odd = head[0::2].count(0), head[1::2].count(0)
+    half = len(head) // 2
+    if odd > 0.7 * half and even < 0.05 * half:
+        return "utf-16-le"
+    if even > 0.7 * half and odd < 0.05 * half:
+        return "utf-16-be"
+    return None

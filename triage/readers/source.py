@@ -1,0 +1,68 @@
+"""Where bytes come from: a file, standard input, or bytes that a program already has."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from triage.readers.interface import Unreadable
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One input by name; `stream` gives its bytes when they are not in a file of that name."""
+
+    name: str
+    stream: BinaryIO | None = None
+
+    @classmethod
+    def of(cls, given: str | os.PathLike[str] | bytes | BinaryIO) -> Source:
+        """A source from whatever a program hands in."""
+        if isinstance(given, bytes):
+            return cls("<bytes>", io.BytesIO(given))
+        if isinstance(given, (str, os.PathLike)):
+            return cls(os.fspath(given))
+        return cls(str(getattr(given, "name", "<stream>")), given)
+
+    @contextmanager
+    def open(self) -> Iterator[BinaryIO]:
+        """The bytes as a stream; FIFOs and process substitutions are read like standard input."""
+        if self.stream is not None:
+            yield self.stream
+        elif self.name == "-":
+            yield sys.stdin.buffer
+        else:
+            with _open_file(self.name) as stream:
+                yield stream
+
+
+def _open_file(name: str) -> BinaryIO:
+    try:
+        if Path(name).is_dir():
+            raise Unreadable(f"{name} is a directory; give a file in it, or the directory by itself.")
+        return open(name, "rb")
+    except FileNotFoundError:
+        raise Unreadable(f"{name} does not exist; check the path, or paste the log into 'triage analyze -'.") from None
+    except PermissionError:
+        raise Unreadable(f"{name} may not be read by you; ask for read permission or copy it first.") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise Unreadable(f"{name} could not be opened ({reason}); check the path.") from None
+
+
+def files_in(directory: Path) -> list[str]:
+    """The plain files directly in a directory, sorted, hidden ones left out."""
+    try:
+        entries = sorted(directory.iterdir())
+    except OSError as error:
+        raise Unreadable(f"{directory} could not be listed ({error.strerror}); check its permissions.") from None
+    files = [str(entry) for entry in entries if entry.is_file() and not entry.name.startswith(".")]
+    if not files:
+        raise Unreadable(f"{directory} holds no files to analyze; give the directory that holds the logs.")
+    return files

@@ -1,0 +1,73 @@
+"""What a log gives away about the machine: system, Python, package versions, libraries that were opened."""
+
+from __future__ import annotations
+
+import re
+
+from triage import patterns
+from triage.crash import Environment, Library, Log
+
+_SYSTEMS = (
+    ("windows", r"\b[A-Za-z]:\\[\w ]|\.dll\b|\bWindows (?:10|11|7|8|Server)\b|\.pyd\b"),
+    ("macos", r"/Users/\w|\.dylib\b|\bmacOS\b|Mac OS X"),
+    ("linux", r"/home/\w|\.so(?:\.\d+)*\b|/usr/lib|/proc/|\bUbuntu\b|\bDebian\b|\bCentOS\b|\bLinux\b"),
+)
+_PYTHON = r"(?:[Pp]ython(?: version:?)? ?|[Pp]ython)(?P<version>3\.\d{1,2}(?:\.\d{1,2})?)\b"
+_PACKAGES = (
+    (
+        "tensorflow",
+        r"(?i)\btensorflow(?:[-_](?:gpu|cpu|intel|macos))?(?: version)?(?:==|: | |-)v?"
+        r"(?P<version>\d\.\d{1,2}(?:\.\d{1,2})?(?:rc\d)?)\b",
+    ),
+    ("keras", r"(?i)\bkeras(?: version)?(?:==|: )(?P<version>\d\.\d{1,2}(?:\.\d{1,2})?)\b"),
+    ("numpy", r"(?i)\bnumpy(?: version)?(?:==|: )(?P<version>\d\.\d{1,2}(?:\.\d{1,2})?)\b"),
+    ("protobuf", r"(?i)\bprotobuf(?: version)?(?:==|: )(?P<version>\d{1,2}\.\d{1,2}(?:\.\d{1,2})?)\b"),
+)
+_OPENED = r"Successfully opened (?:dynamic|CUDA) library (?P<name>[\w.+-]+)"
+_CUDNN = r"Loaded cuDNN version (?P<number>\d{4,6})"
+_GPU = r"name: (?P<name>(?:NVIDIA |GeForce |Tesla |Quadro |TITAN |RTX )[\w -]{2,40}?)(?:,| computeCap| major:|$)"
+_CPU_FLAGS = r"(?:^|\n)flags\s*: (?P<flags>[a-z0-9_ ]+)"
+
+
+def extract(log: Log, told_os: str | None) -> Environment:
+    """The environment as far as the text tells it; `told_os` is what the exit status already proves."""
+    text = log.text
+    packages = {}
+    for name, pattern in _PACKAGES:
+        if match := patterns.compile(pattern).search(text):
+            packages[name] = match.group("version")
+    python = patterns.compile(_PYTHON).search(text) if "ython" in text else None
+    flags = patterns.compile(_CPU_FLAGS).search(text) if "flags" in text else None
+    return Environment(
+        os=told_os or _system(text),
+        python=python.group("version") if python else None,
+        packages=tuple(packages.items()),
+        cpu_flags=tuple(flags.group("flags").split()) if flags else (),
+        gpus=tuple(dict.fromkeys(m.group("name").strip() for m in patterns.compile(_GPU).finditer(text))),
+        libraries=_libraries(text),
+    )
+
+
+def _system(text: str) -> str | None:
+    """The system with the most traces in the text: a Windows user may well paste one Linux path."""
+    counts = {name: sum(1 for _ in patterns.compile(pattern).finditer(text)) for name, pattern in _SYSTEMS}
+    name = max(counts, key=lambda key: counts[key])
+    return name if counts[name] else None
+
+
+def _libraries(text: str) -> tuple[Library, ...]:
+    found: dict[str, str | None] = {}
+    if "Successfully opened" in text:
+        found.update((m.group("name"), None) for m in patterns.compile(_OPENED).finditer(text))
+    if "Loaded cuDNN version" in text:
+        for match in patterns.compile(_CUDNN).finditer(text):
+            found["cudnn"] = cudnn_version(match.group("number"))
+    return tuple(Library(name, version) for name, version in found.items())
+
+
+def cudnn_version(number: str) -> str:
+    """cuDNN's packed number as people write it: 8302 is 8.3.2, 90300 is 9.3.0."""
+    match = (
+        re.fullmatch(r"(\d{1,2})(\d\d)(\d\d)", number) if len(number) > 4 else re.fullmatch(r"(\d)(\d)(\d\d)", number)
+    )
+    return ".".join(str(int(part)) for part in match.groups()) if match else number

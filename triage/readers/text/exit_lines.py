@@ -1,0 +1,93 @@
+"""Exit statuses as a shell, an IDE, a container or a person writes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from triage import patterns, status
+from triage.crash import ExitStatus, Log, Place
+from triage.patterns import Match
+
+_WORDS = (
+    "[Ss]egmentation fault|Aborted|[Aa]bort trap|[Ii]llegal (?:hardware )?instruction|[Bb]us error|"
+    "[Ff]loating point exception|Killed|Terminated|[Tt]race/breakpoint trap|trace trap|IOT instruction"
+)
+
+
+def _by_number(match: Match, place: Place) -> ExitStatus | None:
+    return status.parse(match.group("code"), place=place)
+
+
+def _by_name(match: Match, place: Place) -> ExitStatus | None:
+    return status.from_signal(match.group("signal"), place=place)
+
+
+def _by_signal_number(match: Match, place: Place) -> ExitStatus | None:
+    return status.from_code(-int(match.group("number")), place=place)
+
+
+def _by_words(match: Match, place: Place) -> ExitStatus | None:
+    return status.from_words(match.group("words"), place=place)
+
+
+# Each form with a text that must be in the log before the pattern is even compiled. Every pattern is tied to the
+# way a tool phrases it: prose that only mentions a signal ("may be killed by SIGKILL") must not count.
+_FORMS: tuple[tuple[tuple[str, ...], str, Callable[[Match, Place], ExitStatus | None]], ...] = (
+    # PyCharm, Docker, Kubernetes, GitHub Actions, subprocess.CalledProcessError, a person's "exit code 139"
+    (
+        ("xit code", "xit status", "xitCode", "xited with", "return code", "eturncode", "xit Code", "return value"),
+        r"(?:[Ee]xit(?: ?[Cc]ode| status)|exited with(?: code| status)?|return(?: ?code| value))"
+        r"['\"]?(?: of| was| is)?[:=]?\s{0,12}(?P<code>-?\d{1,10}|0[xX][0-9a-fA-F]{1,8})\b",
+        _by_number,
+    ),
+    # the shell's own words, alone on a line, after a job number or behind `line 3:  4711`
+    (
+        ("ault", "bort", "nstruction", "us error", "xception", "illed", "erminated", " trap"),
+        rf"^(?:(?:[\w./-]+: )?line \d+:\s+\d+ |\[\d+\]\s+(?:[-+]\s+)?(?:\d+\s+)?|(?:zsh|bash|sh|fish): )?"
+        rf"(?P<words>{_WORDS})(?:: \d+)?(?:\s+\(core dumped\))?(?:\s{{2,}}\S.*|\s*)$",
+        _by_words,
+    ),
+    # the words behind a prompt's output or a path, made certain by "(core dumped)"
+    (("(core dumped)",), rf"(?P<words>{_WORDS})\s+\(core dumped\)", _by_words),
+    # gdb, lldb, celery, fish, subprocess
+    (
+        ("signal",),
+        r"(?:received signal|(?:terminated by|exited on) signal|interrupted by signal \d+:) ?(?P<signal>SIG[A-Z]{2,6})",
+        _by_name,
+    ),
+    (("<Signals.",), r"<Signals\.(?P<signal>SIG[A-Z]{2,6}): \d+>", _by_name),
+    (
+        ("signal",),
+        r"(?:exited on|exited prematurely:|interrupted by|terminated by|killed by) signal (?P<number>\d{1,2})\b",
+        _by_signal_number,
+    ),
+    # Windows Error Reporting, faulthandler on Windows, a person's bare code
+    (
+        ("xception", "0xC0", "0xc0"),
+        r"(?:[Ee]xception [Cc]ode|fatal exception|Fatal error)[:=]?\s*(?:code )?(?P<code>0[xX][0-9a-fA-F]{8})\b",
+        _by_number,
+    ),
+    (
+        ("Windows fatal exception: ",),
+        r"Windows fatal exception: (?P<words>access violation|stack overflow|int divide by zero)",
+        _by_words,
+    ),
+    (
+        ("-10737", "32212", "0xC0000", "0xc0000"),
+        r"(?P<code>-10737\d{5}|32212\d{5}|0[xX][cC]0000[0-9a-fA-F]{3})\b",
+        _by_number,
+    ),
+)
+
+
+def extract(log: Log) -> list[ExitStatus]:
+    """Every exit status in the log, in the order of the text."""
+    found: dict[int, ExitStatus] = {}
+    for needles, pattern, reading in _FORMS:
+        if not any(needle in log.text for needle in needles):
+            continue
+        for match in patterns.compile(pattern).finditer(log.text):
+            seen = reading(match, log.place(match.start()))
+            if seen is not None:
+                found.setdefault(match.start(), seen)
+    return [found[offset] for offset in sorted(found)]

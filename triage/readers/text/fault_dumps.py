@@ -1,0 +1,59 @@
+"""faulthandler's dump: which signal, and every thread's Python stack."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from triage import status
+from triage.crash import ExitStatus, Log, Place, PythonFrame, Thread
+
+# These run on one short line at a time and cannot backtrack far, so the standard library's engine is enough.
+_FATAL = re.compile(r"Fatal Python error: (?:.*: )?(.+)$")
+_THREAD = re.compile(r"^\s*(Current thread|Thread) (0x[0-9a-fA-F]+)(?: \[(.*?)\])? .*\(most recent call first\)")
+_FRAME = re.compile(r'^\s*File "(.*)", line (\d+|\?\?\?) in (.+)$')
+_WORDS = re.compile(r"Segmentation fault|Aborted|Floating point exception|Illegal instruction|Bus error")
+_LONGEST_LINE = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class FaultDump:
+    """What faulthandler told: the signal as a status, and the threads."""
+
+    exit: ExitStatus | None
+    threads: tuple[Thread, ...]
+
+
+def extract(log: Log) -> FaultDump:
+    """The fatal error and the thread stacks of a faulthandler dump, if the log has one."""
+    if "most recent call first" not in log.text and "Fatal Python error" not in log.text:
+        return FaultDump(None, ())
+    exit_status: ExitStatus | None = None
+    threads: list[Thread] = []
+    frames: list[PythonFrame] | None = None
+    open_thread: tuple[str, bool, Place] | None = None
+
+    def close() -> None:
+        nonlocal open_thread, frames
+        if open_thread is not None:
+            name, crashed, place = open_thread
+            threads.append(Thread(name, crashed, tuple(frames or ()), place=place))
+        open_thread = frames = None
+
+    for offset, line in log.lines():
+        if len(line) > _LONGEST_LINE:
+            close()
+        elif "Fatal Python error: " in line:
+            if (fatal := _FATAL.search(line)) and (words := _WORDS.search(fatal[1])):
+                exit_status = status.from_words(words[0], place=log.place(offset))
+        elif head := _THREAD.match(line):
+            close()
+            open_thread = (head[3] or head[2], head[1] == "Current thread", log.place(offset))
+            frames = []
+        elif frames is not None:
+            if frame := _FRAME.match(line):
+                frames.append(PythonFrame(frame[1], int(frame[2]) if frame[2].isdigit() else None, frame[3]))
+            elif line.strip() not in ("", "...", "<no Python frame>", "Garbage-collecting"):
+                close()
+    close()
+    return FaultDump(exit_status, tuple(threads))

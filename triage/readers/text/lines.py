@@ -1,0 +1,125 @@
+"""Bytes -> normalised lines that keep their original numbers, within a fixed amount of memory."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import BinaryIO
+
+from triage.readers.sniffing import utf16_without_mark
+
+# A training log of a week is a few MB; past these sizes the middle is left out and the report says so.
+KEEP_HEAD = 16 * 1024 * 1024
+KEEP_TAIL = 48 * 1024 * 1024
+# Nothing that tells a cause is longer than this; a longer line keeps its beginning and its end.
+LONGEST_LINE = 64 * 1024
+_CHUNK = 1024 * 1024
+
+_ESCAPES = re.compile(
+    r"\x1b\[[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor
+    r"|\x1b\][^\x07\x1b\n]*(?:\x07|\x1b\\)?"  # OSC: titles, hyperlinks
+    r"|\x1b[PX^_][^\x1b\n]*(?:\x1b\\)?"  # DCS, SOS, PM, APC
+    r"|\x1b[ -/]*[0-~]"  # everything shorter, character sets among them
+)
+# C0 and C1 controls but for the tab; bidirectional overrides too, which reorder what a person reads.
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """The kept lines, their original numbers, and how much was left out of the middle, in words."""
+
+    lines: list[str]
+    numbers: list[int]
+    left_out: str
+
+
+def read_lines(head: bytes, rest: BinaryIO) -> Content:
+    """Read a stream to its end, keeping its first and last parts."""
+    kept: list[tuple[int, str]] = []
+    tail: deque[tuple[int, str]] = deque()
+    head_size = tail_size = dropped = dropped_lines = 0
+    for number, raw in enumerate(_raw_lines(head, rest), 1):
+        for text in _normalise(raw):
+            if head_size < KEEP_HEAD:
+                kept.append((number, text))
+                head_size += len(text) + 1
+                continue
+            tail.append((number, text))
+            tail_size += len(text) + 1
+            while tail_size > KEEP_TAIL and len(tail) > 1:
+                size = len(tail.popleft()[1]) + 1
+                tail_size -= size
+                dropped += size
+                dropped_lines += 1
+    kept.extend(tail)
+    left_out = f"{dropped_lines} lines ({dropped // (1024 * 1024)} MiB)" if dropped else ""
+    return Content([text for _, text in kept], [number for number, _ in kept], left_out)
+
+
+def normalise_line(raw: str) -> str:
+    """One line without escape sequences and control characters."""
+    if "\x1b" in raw:
+        raw = _ESCAPES.sub("", raw)
+    return _CONTROLS.sub("", raw).rstrip()
+
+
+def _normalise(raw: str) -> Iterator[str]:
+    """A line as it is seen: each state of a progress bar (lone carriage returns) is a line of its own."""
+    raw = raw.rstrip("\r")
+    if "\r" not in raw:
+        yield normalise_line(raw)
+        return
+    for state in raw.split("\r"):
+        if state:
+            yield normalise_line(state)
+
+
+def _raw_lines(head: bytes, rest: BinaryIO) -> Iterator[str]:
+    decoder = codecs.getincrementaldecoder(_encoding(head))(errors="replace")
+    open_line = _OpenLine()
+    chunk = head
+    while chunk:
+        *whole, last = decoder.decode(chunk).split("\n")
+        for text in whole:
+            open_line.add(text)
+            yield open_line.take()
+        open_line.add(last)
+        chunk = rest.read(_CHUNK)
+    open_line.add(decoder.decode(b"", final=True))
+    if not open_line.is_empty:
+        yield open_line.take()
+
+
+def _encoding(head: bytes) -> str:
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    return utf16_without_mark(head) or "utf-8-sig"
+
+
+class _OpenLine:
+    """A line that may go on for gigabytes: only its beginning and its end are held."""
+
+    def __init__(self) -> None:
+        self._start = self._end = ""
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self._start or self._end)
+
+    def add(self, text: str) -> None:
+        half = LONGEST_LINE // 2
+        room = half - len(self._start)
+        if room > 0:
+            self._start += text[:room]
+            text = text[room:]
+        if text:
+            self._end = (self._end + text[-half:])[-half:]
+
+    def take(self) -> str:
+        line = self._start + self._end
+        self._start = self._end = ""
+        return line

@@ -1,0 +1,30 @@
+"""TensorFlow's own log lines, in the forms that its generations wrote them."""
+
+from __future__ import annotations
+
+from triage import patterns
+from triage.crash import Log, LogRecord
+
+# 2.21: `F0000 00:00:1763258400.123  4711 png_io.cc:357] text`; 1.5 to 2.20: `2024-01-02 03:04:05.678: F path:12] text`;
+# before that: `F path:12] text`. A .cu or .cpp source belongs to another framework (glog is older than TensorFlow).
+_RECORD = (
+    r"(?:^|: |\| |\s)(?P<severity>[IWEF])(?:\d{4} \d\d:\d\d:\d+\.\d+\s+\d+)? "
+    r"(?P<file>(?:[A-Za-z]:)?[\w\\/.\-+]*\w\.(?:cc|h)):\d+\] ?(?P<message>.*)$"
+)
+_MOST = 5000
+
+
+def extract(log: Log) -> tuple[LogRecord, ...]:
+    """The warnings, errors and fatal lines (information lines are left to the signatures' patterns)."""
+    if "] " not in log.text and ".cc:" not in log.text:
+        return ()
+    found: list[LogRecord] = []
+    for match in patterns.compile(_RECORD).finditer(log.text):
+        severity = match.group("severity")
+        if severity == "I":
+            continue
+        start = match.end() - len(match.group("message"))
+        found.append(LogRecord(severity, match.group("file"), match.group("message"), log.place(start), start))
+        if len(found) >= _MOST:
+            break
+    return tuple(found)

@@ -1,0 +1,90 @@
+"""What a diagnosis is: the Report and its parts, before anyone decides how to print them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from triage.crash import Crash, Place
+
+DIAGNOSED, UNCERTAIN, UNKNOWN, NO_CRASH = "diagnosed", "uncertain", "unknown", "no-crash"
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """One reason for or against a cause: what was seen, where, and how much it weighs (natural log units)."""
+
+    text: str
+    place: Place | None
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class FixStep:
+    """One thing to do, the command for it if there is one, what it risks, and how to see that it helped."""
+
+    do: str
+    run: str | None
+    risk: str
+    verify: str
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """One cause with its confidence and its reasons."""
+
+    rank: int
+    cause: str
+    signature: str
+    title: str
+    confidence: float
+    because: tuple[Evidence, ...]
+    against: tuple[Evidence, ...]
+    fix: tuple[FixStep, ...]
+    grade: str
+    sources: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RuledOut:
+    """A cause that a person would suspect here, and why it is not that."""
+
+    cause: str
+    because: str
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What to find out next, the command that finds it out, and which causes the answer separates."""
+
+    ask: str
+    run: str | None
+    would_separate: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The whole answer for one incident."""
+
+    version: str
+    signatures: str
+    packs: tuple[str, ...]
+    verdict: str
+    summary: str
+    stack_key: str
+    crash: Crash
+    diagnoses: tuple[Diagnosis, ...]
+    unknown_confidence: float
+    ruled_out: tuple[RuledOut, ...]
+    not_observable: tuple[str, ...]
+    next: tuple[Question, ...]
+    other_crashes: tuple[str, ...] = ()
+    redactions: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What `explain` answers: a title, sections of (heading, paragraphs), and the next command."""
+
+    title: str
+    sections: tuple[tuple[str, tuple[str, ...]], ...]
+    next: str | None = None

@@ -1,0 +1,80 @@
+"""The report as Markdown, ready to be pasted into an issue tracker."""
+
+from __future__ import annotations
+
+import re
+
+from triage.report import NO_CRASH, UNKNOWN, Diagnosis, Evidence, Report
+from triage.reports.harmless import harmless
+
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~@])")
+
+
+def render(report: Report) -> str:
+    """The whole report; text from an input is escaped, so that it mentions nobody and formats nothing."""
+    parts = [f"## {_title(report)}", "", _escape(report.summary), ""]
+    crash = report.crash
+    if crash.exit and crash.exit.is_failure:
+        parts.append(f"- **died**: {_escape(crash.exit.label)}: {_escape(crash.exit.meaning)}")
+    if crash.exceptions:
+        last = crash.exceptions[-1]
+        parts.append(f"- **exception**: {_code(f'{last.short_type}: {last.gist}')}")
+    if report.stack_key:
+        parts.append(f"- **stack**: {_code(report.stack_key)}")
+    told = [f"{name} {version}" for name, version in crash.environment.packages]
+    told += [f"Python {crash.environment.python}"] if crash.environment.python else []
+    told += [crash.environment.os] if crash.environment.os else []
+    if told:
+        parts.append(f"- **with**: {_escape(', '.join(told))}")
+    parts.append("")
+    if report.diagnoses and report.verdict not in (UNKNOWN, NO_CRASH):
+        parts += _first(report.diagnoses[0])
+    others = report.diagnoses if report.verdict == UNKNOWN else report.diagnoses[1:]
+    parts += _list("Also possible", [f"{_code(d.cause)} {d.confidence:.0%}: {_escape(d.title)}" for d in others])
+    parts += _list("Ruled out", [f"{_code(entry.cause)}: {_escape(entry.because)}" for entry in report.ruled_out])
+    parts += _list("Not seen", [_escape(text) for text in report.not_observable])
+    parts += _list("Next", [_escape(q.ask) + (f" {_code(q.run)}" if q.run else "") for q in report.next])
+    hidden = ", ".join(f"{count} {kind}" for kind, count in report.redactions)
+    closing = f"triage {report.version}, signatures {report.signatures[:19]}" + (
+        f"; hidden: {hidden}" if hidden else ""
+    )
+    return "\n".join([*parts, f"<sub>{_escape(closing)}</sub>"]) + "\n"
+
+
+def _title(report: Report) -> str:
+    if not report.diagnoses or report.verdict in (UNKNOWN, NO_CRASH):
+        return f"triage: {report.verdict}"
+    first = report.diagnoses[0]
+    return f"triage: {_code(first.cause)} ({first.confidence:.0%}, {report.verdict})"
+
+
+def _first(diagnosis: Diagnosis) -> list[str]:
+    parts = _list(
+        "Why", [_evidence(e) for e in diagnosis.because] + [f"against: {_evidence(e)}" for e in diagnosis.against]
+    )
+    parts += ["### Fix", ""]
+    for number, step in enumerate(diagnosis.fix, 1):
+        parts.append(f"{number}. {_escape(step.do)}" + (f" {_code(step.run)}" if step.run else ""))
+        parts.append(f"   Check: {_escape(step.verify)} (risk: {step.risk})")
+    return [*parts, ""]
+
+
+def _evidence(evidence: Evidence) -> str:
+    line = f" (line {evidence.place.line})" if evidence.place and evidence.place.line else ""
+    return _escape(evidence.text) + line
+
+
+def _list(heading: str, entries: list[str]) -> list[str]:
+    return [f"### {heading}", "", *(f"- {entry}" for entry in entries), ""] if entries else []
+
+
+def _escape(text: str) -> str:
+    return _SPECIAL.sub(r"\\\1", " ".join(harmless(text).split()))
+
+
+def _code(text: str) -> str:
+    """A code span that a backtick in the text cannot end."""
+    text = " ".join(harmless(text).split())
+    fence = "`" * (max((len(run) for run in re.findall(r"`+", text)), default=0) + 1)
+    pad = " " if text.startswith("`") or text.endswith("`") else ""
+    return f"{fence}{pad}{text}{pad}{fence}"

@@ -1,0 +1,65 @@
+"""Where a report is shown: colours and width for a terminal, plain text for everything else.
+
+Colour follows NO_COLOR, FORCE_COLOR and TERM=dumb; width is the terminal's. rich is imported only to colour.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from typing import TextIO
+
+from triage.report import Page, Report
+from triage.reports.pages import page_lines
+from triage.reports.text import Line, layout
+
+_STYLES = {
+    "answer": "bold",
+    "share": "bold cyan",
+    "label": "dim",
+    "for": "green",
+    "against": "yellow",
+    "command": "cyan",
+    "dim": "dim",
+    "heading": "bold",
+    "text": "",
+}
+
+
+def show(report: Report, stream: TextIO) -> None:
+    """Print a report to a stream as that stream allows."""
+    _print(layout(report, width_of(stream)), stream)
+
+
+def show_page(page: Page, stream: TextIO) -> None:
+    """Print an explanation to a stream as that stream allows."""
+    _print(page_lines(page, width_of(stream)), stream)
+
+
+def width_of(stream: TextIO) -> int | None:
+    """The columns of a terminal; None for a pipe or a file, where nothing is wrapped."""
+    if not stream.isatty():
+        return None
+    return max(40, shutil.get_terminal_size((80, 24)).columns)
+
+
+def has_colour(stream: TextIO) -> bool:
+    """Whether to colour: NO_COLOR says no, FORCE_COLOR yes, else only a terminal that is not dumb."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR", "0") not in ("", "0"):
+        return True
+    return stream.isatty() and os.environ.get("TERM", "") != "dumb"
+
+
+def _print(lines: list[Line], stream: TextIO) -> None:
+    if not has_colour(stream):
+        stream.write("".join(f"{line}\n" for line in lines))
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(file=stream, force_terminal=True, force_interactive=False, soft_wrap=True, highlight=False)
+    for line in lines:
+        # Text is never parsed as markup, so `[/job:localhost]` in a log stays what it is.
+        console.print(Text.assemble(*((piece, _STYLES[role]) for piece, role in line.pieces), end=""))

@@ -1,0 +1,209 @@
+"""The report for people: labelled rows, answer first, next command last.
+
+`rows` says what is told, `layout` how it is laid out: wrapped to a width and kept to one screen on a terminal, whole
+and unwrapped in a pipe.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from dataclasses import dataclass
+
+from triage.crash import Crash, Place, PythonFrame
+from triage.report import DIAGNOSED, NO_CRASH, UNKNOWN, Diagnosis, Evidence, Report
+from triage.reports.harmless import harmless
+
+_LABEL = 8
+# How much of each part fits on one screen; a pipe gets all of it.
+_ON_SCREEN = {"why": 4, "against": 2, "fix": 3, "not": 2, "else": 4, "next": 2}
+_SAID = 140
+_NATIVE_FRAMES = 3
+_INSTALLED = re.compile(
+    r"site-packages|dist-packages|[\\/]lib(?:64)?[\\/]python\d|[\\/]Lib[\\/]|^<frozen|__autograph_generated"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row of the report: its label, its text, where the text comes from, and what it is for colouring."""
+
+    label: str
+    text: str
+    source: str = ""
+    role: str = "text"
+    hang: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of output in pieces, each with the role that decides its colour."""
+
+    pieces: tuple[tuple[str, str], ...]
+
+    def __str__(self) -> str:
+        return "".join(text for text, _ in self.pieces).rstrip()
+
+
+def render(report: Report) -> str:
+    """The whole report as plain text, nothing cut."""
+    return "\n".join(str(line) for line in layout(report, None)) + "\n"
+
+
+def layout(report: Report, width: int | None) -> list[Line]:
+    """The report's lines; with a width they are wrapped to it and each part is kept short."""
+    lines = [*_headline(report, width), Line(())]
+    label = ""
+    for row in _rows(report, on_screen=width is not None):
+        shown = "" if row.label == label else row.label
+        label = row.label
+        lines += _row_lines(row, shown, width)
+    more = _more(report)
+    if more:
+        lines += [Line(()), Line(((" more   ", "label"), (more, "command")))]
+    return lines
+
+
+def _headline(report: Report, width: int | None) -> list[Line]:
+    """The answer: cause, title and confidence on one line where they fit, else the title below."""
+    if not report.diagnoses or report.verdict in (UNKNOWN, NO_CRASH):
+        answer, title, share = report.verdict, report.summary, ""
+    else:
+        first = report.diagnoses[0]
+        answer = first.cause if report.verdict == DIAGNOSED else f"perhaps {first.cause}"
+        title, share = first.title, f"{first.confidence * 100:.0f} %"
+    title = harmless(title)
+    if width is None:
+        return [Line(((answer, "answer"), (f"   {title}", "text"), (f"   {share}" if share else "", "share")))]
+    if len(answer) + 3 + len(title) + 2 + len(share) <= width:
+        right = share.rjust(width - len(answer) - 3 - len(title))
+        return [Line(((answer, "answer"), (f"   {title}", "text"), (right, "share")))]
+    below = [Line(((f" {piece}", "text"),)) for piece in textwrap.wrap(title, width - 1, break_on_hyphens=False)]
+    return [Line(((answer, "answer"), (share.rjust(width - len(answer)), "share"))), *below]
+
+
+def _rows(report: Report, *, on_screen: bool) -> list[Row]:
+    def some(part: str) -> int | None:
+        return _ON_SCREEN[part] if on_screen else None
+
+    rows = _what_happened(report.crash, on_screen)
+    if report.verdict != NO_CRASH and report.diagnoses:
+        first = report.diagnoses[0]
+        if report.verdict != UNKNOWN:
+            rows += _reasons(first, report.crash, some("why"), some("against"))
+            rows += _fix(first, some("fix"))
+    for entry in report.ruled_out[: some("not")]:
+        rows.append(Row("not", f"{entry.cause}: {entry.because}"))
+    others = report.diagnoses if report.verdict == UNKNOWN else report.diagnoses[1:]
+    if others:
+        rows.append(Row("else", ", ".join(f"{d.cause} {d.confidence * 100:.0f} %" for d in others[: some("else")])))
+    if report.verdict not in (DIAGNOSED, NO_CRASH):
+        missing = [text.split(":")[0] for text in report.not_observable] if on_screen else report.not_observable
+        if missing:
+            rows.append(Row("unseen", (", " if on_screen else "; ").join(missing)))
+    elif not on_screen:
+        rows += [Row("unseen", text) for text in report.not_observable]
+    for question in report.next[: some("next")]:
+        rows.append(Row("next", question.ask))
+        if question.run:
+            rows.append(Row("next", question.run, role="command", hang=2))
+    return rows
+
+
+def _what_happened(crash: Crash, on_screen: bool) -> list[Row]:
+    rows = []
+    frame = _own_frame(crash)
+    at = f" at {_short(frame.file)}:{frame.line} in {frame.function}" if frame else ""
+    error = crash.exceptions[-1] if crash.exceptions else None
+    if crash.exit and crash.exit.is_failure:
+        rows.append(Row("died", crash.exit.label + at))
+    elif error:
+        rows.append(Row("died", error.short_type + at))
+    if error and error.gist:
+        said = f"{error.short_type}: {error.gist}"
+        rows.append(Row("said", said if not on_screen or len(said) <= _SAID else said[: _SAID - 1] + "…"))
+    told = [f"TensorFlow {crash.environment.package('tensorflow')}"] if crash.environment.package("tensorflow") else []
+    told += [f"Python {crash.environment.python}"] if crash.environment.python else []
+    told += [_SYSTEMS.get(crash.environment.os, crash.environment.os)] if crash.environment.os else []
+    if told and rows:
+        rows.append(Row(rows[0].label if len(rows) == 1 else "with", ", ".join(told)))
+    native = next((thread for thread in crash.threads if thread.crashed and thread.native_stack), None)
+    if native:
+        rows.append(Row("where", " < ".join(frame.name for frame in native.native_stack[:_NATIVE_FRAMES])))
+    return rows
+
+
+_SYSTEMS = {"linux": "Linux", "windows": "Windows", "macos": "macOS"}
+
+
+def _own_frame(crash: Crash) -> PythonFrame | None:
+    """The innermost frame of the person's own code; the innermost of all where there is none."""
+    stacks = [thread.python_stack for thread in crash.threads if thread.python_stack]
+    stacks += [error.frames for error in reversed(crash.exceptions) if error.frames]
+    for stack in stacks[:1]:
+        return next((frame for frame in stack if not _INSTALLED.search(frame.file)), stack[0])
+    return None
+
+
+def _reasons(first: Diagnosis, crash: Crash, why: int | None, against: int | None) -> list[Row]:
+    rows = [Row("why", f"+ {e.text}", _source(e, crash), "for", hang=2) for e in first.because[:why]]
+    return rows + [Row("why", f"- {e.text}", _source(e, crash), "against", hang=2) for e in first.against[:against]]
+
+
+def _source(evidence: Evidence, crash: Crash) -> str:
+    place: Place | None = evidence.place
+    if place is None or place.line is None:
+        return ""
+    if len(crash.inputs) < 2:
+        return f"line {place.line}"
+    name = next((entry.name for entry in crash.inputs if entry.id == place.input), "-")
+    return f"{_short(name)}:{place.line}"
+
+
+def _fix(first: Diagnosis, most: int | None) -> list[Row]:
+    rows = []
+    for number, step in enumerate(first.fix[:most], 1):
+        risk = "" if step.risk == "low" else f" (risk: {step.risk})"
+        rows.append(Row("fix", f"{number}  {step.do}{risk}", hang=3))
+        if step.run:
+            rows.append(Row("fix", f"   {step.run}", role="command", hang=3))
+        rows.append(Row("fix", f"   check: {step.verify}", role="dim", hang=3))
+    return rows
+
+
+def _more(report: Report) -> str:
+    if report.verdict == NO_CRASH:
+        return ""
+    if report.diagnoses and report.verdict != UNKNOWN:
+        return f"triage explain {report.diagnoses[0].cause}"
+    status = report.crash.exit
+    if status is not None and status.is_failure:
+        name = f"0x{status.ntstatus:08X}" if status.ntstatus is not None else status.signal or str(status.code)
+        return f"triage explain {name}"
+    if report.crash.exceptions:
+        return f"triage explain {report.crash.exceptions[-1].short_type}"
+    return "triage analyze LOG --exit-code CODE"
+
+
+def _row_lines(row: Row, label: str, width: int | None) -> list[Line]:
+    gutter = (f" {label}".ljust(_LABEL), "label")
+    text = harmless(row.text)
+    if width is None:
+        source = f"   ({row.source})" if row.source else ""
+        return [Line((gutter, (" ".join(text.split("\n")), row.role), (source, "dim")))]
+    room = max(20, width - _LABEL)
+    first_room = room - (len(row.source) + 2 if row.source else 0)
+    # A path, a flag or a pattern keeps its pieces together: only spaces break a line.
+    wrap = textwrap.TextWrapper(
+        width=first_room, subsequent_indent=" " * row.hang, break_on_hyphens=False, drop_whitespace=True
+    )
+    wrapped = wrap.wrap(text) or [""]
+    lines = []
+    for number, piece in enumerate(wrapped):
+        right = row.source.rjust(room - len(piece)) if row.source and number == 0 else ""
+        lines.append(Line((gutter if number == 0 else (" " * _LABEL, "label"), (piece, row.role), (right, "dim"))))
+    return lines
+
+
+def _short(path: str) -> str:
+    return re.split(r"[\\/]", path)[-1] or path

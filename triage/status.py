@@ -1,0 +1,114 @@
+"""Exit statuses in all their spellings -> one ExitStatus.
+
+A shell says 139, Python -11, PyCharm -1073740791, VS Code 3221226505, a Windows dialog 0xC0000409: the same few facts.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from triage.crash import ExitStatus, Place
+from triage.status_tables import EXIT_CODES, FAST_FAIL, MACOS_SIGNALS, NTSTATUS, SIGNALS
+
+FAST_FAIL_STATUS = 0xC0000409
+_SIGNAL_NUMBERS = {name: number for number, (name, _) in SIGNALS.items()}
+# Signals that end a crashing program: only these are believed when a launcher prints 256 - n.
+_FATAL = {4, 6, 7, 8, 9, 11}
+_WORDS = {
+    "segmentation fault": "SIGSEGV",
+    "aborted": "SIGABRT",
+    "abort": "SIGABRT",
+    "abort trap": "SIGABRT",
+    "iot instruction": "SIGABRT",
+    "illegal instruction": "SIGILL",
+    "illegal hardware instruction": "SIGILL",
+    "bus error": "SIGBUS",
+    "floating point exception": "SIGFPE",
+    "killed": "SIGKILL",
+    "terminated": "SIGTERM",
+    "trace/breakpoint trap": "SIGTRAP",
+    "trace trap": "SIGTRAP",
+    "bad system call": "SIGSYS",
+    "access violation": "0xC0000005",
+    "stack overflow": "0xC00000FD",
+    "int divide by zero": "0xC0000094",
+}
+
+
+def from_code(code: int, subcode: int | None = None, *, place: Place | None = None) -> ExitStatus:
+    """The status behind a number as a shell, Python, an IDE or Windows gives it."""
+    unsigned = code & 0xFFFFFFFF
+    if unsigned in NTSTATUS or 0xC0000000 <= unsigned < 0xFFFFFF00:
+        return _from_ntstatus(code, unsigned, subcode, place)
+    if -64 <= code < 0:
+        return _from_signal_number(-code, code, place)
+    if 128 < code <= 192 and code - 128 in SIGNALS:
+        return _from_signal_number(code - 128, code, place)
+    if 192 < code < 256 and 256 - code in _FATAL:
+        return _from_signal_number(256 - code, code, place)
+    meaning = EXIT_CODES.get(code, "the program chose this exit code itself")
+    return ExitStatus(code=code, name=f"exit {code}", kind="exit", meaning=meaning, place=place)
+
+
+def from_signal(name: str, *, place: Place | None = None) -> ExitStatus | None:
+    """The status for a signal's name, with or without SIG, or None."""
+    upper = name.upper()
+    full = upper if upper.startswith("SIG") else "SIG" + upper
+    number = _SIGNAL_NUMBERS.get(full)
+    return _from_signal_number(number, 128 + number, place) if number else None
+
+
+def from_words(words: str, *, place: Place | None = None) -> ExitStatus | None:
+    """The status for what a shell or faulthandler writes out, such as `Segmentation fault`."""
+    known = _WORDS.get(words.strip().lower())
+    return parse(known, place=place) if known else None
+
+
+def parse(text: str, *, place: Place | None = None) -> ExitStatus | None:
+    """The status for anything a person types: a number in any base and sign, a signal, an NTSTATUS name."""
+    text = text.strip()
+    if match := re.fullmatch(r"(?i)(-?\d{1,20})|(?:0x)?([0-9a-f]{8})|0x([0-9a-f]{1,16})", text):
+        decimal, eight, hexadecimal = match.groups()
+        number = int(decimal) if decimal else int(eight or hexadecimal, 16)
+        return from_code(number, place=place) if -(1 << 31) <= number < 1 << 32 else None
+    wanted = text.upper()
+    for code, (name, _, _) in NTSTATUS.items():
+        if wanted in (name, name.removeprefix("STATUS_")):
+            return from_code(code, place=place)
+    return from_signal(text, place=place) or from_words(text, place=place)
+
+
+def with_subcode(status: ExitStatus, subcode: int) -> ExitStatus:
+    """The status with its fast-fail subcode, which changes what 0xC0000409 means."""
+    name, meaning = FAST_FAIL.get(subcode, (None, f"fast-fail subcode {subcode}, which winnt.h does not name"))
+    return replace(status, subcode=subcode, subcode_name=name, meaning=meaning)
+
+
+def signal_named_by_number(number: int) -> str | None:
+    """The signal with this number, for a person who means the signal and not an exit code."""
+    return SIGNALS[number][0] if number in SIGNALS else None
+
+
+def known_names() -> list[str]:
+    """Every name that `parse` takes, for 'did you mean'."""
+    return [name for name, _ in SIGNALS.values()] + [name for name, _, _ in NTSTATUS.values()]
+
+
+def _from_ntstatus(code: int, unsigned: int, subcode: int | None, place: Place | None) -> ExitStatus:
+    unlisted = (f"0x{unsigned:08X}", "crash", "a Windows status that is not in our table")
+    name, kind, meaning = NTSTATUS.get(unsigned, unlisted)
+    status = ExitStatus(code=code, ntstatus=unsigned, name=name, kind=kind, meaning=meaning, place=place)
+    if subcode is not None and unsigned == FAST_FAIL_STATUS:
+        return with_subcode(status, subcode)
+    return status
+
+
+def _from_signal_number(number: int, code: int, place: Place | None) -> ExitStatus:
+    name, meaning = SIGNALS.get(number, (f"signal {number}", "a signal that is not in our table"))
+    mac = MACOS_SIGNALS.get(number)
+    if mac and mac != name:
+        meaning += f" (on macOS this number is {mac})"
+    return ExitStatus(
+        code=code, signal=name, signal_number=number, name=name, kind="signal", meaning=meaning, place=place
+    )
