@@ -8,7 +8,6 @@ command must answer in a blink.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -17,7 +16,11 @@ if TYPE_CHECKING:
     from triage.report import Page, Report
 
 __version__ = "0.1.0"
-__all__ = ["__version__", "analyze", "explain", "load_knowledge"]
+__all__ = ["NotAnExitCode", "__version__", "analyze", "explain", "incidents", "load_knowledge", "sources"]
+
+
+class NotAnExitCode(ValueError):
+    """An exit code that no system gives; the text says what to try."""
 
 
 def load_knowledge(signatures: Sequence[str | PathLike[str]] = ()) -> Knowledge:
@@ -39,7 +42,7 @@ def analyze(
     """Diagnose ONE incident from all its inputs: paths, '-' for standard input, bytes or open binary files.
 
     An input that cannot be read is named in `report.crash.inputs` (kind `unreadable`) and in `not_observable`; the
-    others are still analysed. Raises ValueError for an exit code that is none.
+    others are still analysed. Raises NotAnExitCode for an exit code that is none.
     """
     from triage.crash import Crash, Input, merge, with_exit
     from triage.diagnosis import diagnose
@@ -47,6 +50,9 @@ def analyze(
     from triage.redaction import redact as redacted
     from triage.status import parse
 
+    status = None if exit_code is None else parse(str(exit_code))
+    if exit_code is not None and status is None:
+        raise NotAnExitCode(f"{exit_code!r} is not an exit code; try 139, -11, SIGSEGV, -1073740791 or 0xC0000409")
     parts = []
     for number, given in enumerate(inputs):
         source = Source.of(given)
@@ -56,13 +62,10 @@ def analyze(
             entry = Input(number, "unreadable", source.name, complete=False)
             parts.append(Crash(inputs=(entry,), unread=(str(error),)))
     crash = merge(parts) if parts else Crash()
-    if exit_code is not None:
-        status = parse(str(exit_code))
-        if status is None:
-            raise ValueError(f"{exit_code!r} is not an exit code, a signal or an NTSTATUS")
+    if status is not None:
         crash = with_exit(crash, status)
         if status.ntstatus is not None:
-            crash = replace(crash, environment=replace(crash.environment, os="windows"))
+            crash = crash._replace(environment=crash.environment._replace(os="windows"))
     report = diagnose(crash, knowledge or load_knowledge(signatures), version=__version__, top=top)
     return redacted(report) if redact else report
 
@@ -74,3 +77,36 @@ def explain(
     from triage.diagnosis.explain import explain as page_for
 
     return page_for(str(topic), knowledge or load_knowledge(signatures))
+
+
+def sources(knowledge: Knowledge | None = None) -> Page:
+    """What the signatures rest on, document by document."""
+    from triage.diagnosis.sources import sources_page
+
+    return sources_page(knowledge or load_knowledge())
+
+
+def incidents(inputs: Sequence[str], *, each: bool = False) -> tuple[list[tuple[str, ...]], list[str]]:
+    """The inputs of every incident, and sentences about directories that could not be used.
+
+    All inputs are of one incident, unless `each` is set or one of them is a directory: then every file is its own.
+    """
+    from pathlib import Path
+
+    from triage.readers import Unreadable
+    from triage.readers.source import files_in
+
+    directories = [name for name in inputs if name != "-" and Path(name).is_dir()]
+    if not each and not directories:
+        return [tuple(inputs)], []
+    found: list[tuple[str, ...]] = []
+    refused: list[str] = []
+    for name in inputs:
+        if name not in directories:
+            found.append((name,))
+            continue
+        try:
+            found += [(file,) for file in files_in(Path(name))]
+        except Unreadable as error:
+            refused.append(str(error))
+    return found, refused

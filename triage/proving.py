@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from triage import analyze
 from triage.crash import Log
@@ -22,8 +22,7 @@ PASSED, FAILED, NOT_CHECKED = "passed", "failed", "not checked"
 _HEALTHY = Path("fixtures/logs/healthy")
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     """One test of one signature: passed, failed or not checked, with the reason."""
 
     signature: str
@@ -32,8 +31,7 @@ class Outcome:
     why: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class LintResult:
+class LintResult(NamedTuple):
     """What lint found, how many signatures it looked at, and what it could not look at."""
 
     problems: tuple[Problem, ...]

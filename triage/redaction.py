@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 from triage.crash import Log
@@ -90,7 +89,7 @@ def redact(report: Report) -> Report:
     """The report with private values replaced, and how many of each kind were."""
     redactor = Redactor(_user_names(report))
     clean: Report = _walk(report, redactor)
-    return replace(clean, redactions=tuple(sorted(redactor.counts.items())))
+    return clean._replace(redactions=tuple(sorted(redactor.counts.items())))
 
 
 def _user_names(report: Report) -> set[str]:
@@ -102,14 +101,9 @@ def _walk(value: Any, redactor: Redactor) -> Any:
     if isinstance(value, str):
         return redactor.text(value)
     if isinstance(value, tuple):
-        return tuple(_walk(item, redactor) for item in value)
-    if is_dataclass(value) and not isinstance(value, type):
-        changed = {}
-        for entry in fields(value):
-            old = getattr(value, entry.name)
-            if (new := _walk(old, redactor)) is not old:
-                changed[entry.name] = new
-        return replace(value, **changed) if changed else value
+        walked = [_walk(item, redactor) for item in value]
+        # A named tuple of ours takes its fields one by one, a plain tuple takes them as they come.
+        return type(value)(*walked) if hasattr(value, "_fields") else tuple(walked)
     # Logs are never printed; what is printed of them stands in the evidence.
     assert value is None or isinstance(value, (int, float, Log)), type(value)
     return value

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from triage.crash import Crash, Place
 
 DIAGNOSED, UNCERTAIN, UNKNOWN, NO_CRASH = "diagnosed", "uncertain", "unknown", "no-crash"
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(NamedTuple):
     """One reason for or against a cause: what was seen, where, and how much it weighs (natural log units)."""
 
     text: str
@@ -18,8 +17,7 @@ class Evidence:
     weight: float
 
 
-@dataclass(frozen=True, slots=True)
-class FixStep:
+class FixStep(NamedTuple):
     """One thing to do, the command for it if there is one, what it risks, and how to see that it helped."""
 
     do: str
@@ -28,8 +26,7 @@ class FixStep:
     verify: str
 
 
-@dataclass(frozen=True, slots=True)
-class Diagnosis:
+class Diagnosis(NamedTuple):
     """One cause with its confidence and its reasons."""
 
     rank: int
@@ -44,16 +41,14 @@ class Diagnosis:
     sources: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class RuledOut:
+class RuledOut(NamedTuple):
     """A cause that a person would suspect here, and why it is not that."""
 
     cause: str
     because: str
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(NamedTuple):
     """What to find out next, the command that finds it out, and which causes the answer separates."""
 
     ask: str
@@ -61,8 +56,7 @@ class Question:
     would_separate: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(NamedTuple):
     """The whole answer for one incident."""
 
     version: str
@@ -81,8 +75,7 @@ class Report:
     redactions: tuple[tuple[str, int], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(NamedTuple):
     """What `explain` answers: a title, sections of (heading, paragraphs), and the next command."""
 
     title: str

@@ -6,7 +6,6 @@ A shell says 139, Python -11, PyCharm -1073740791, VS Code 3221226505, a Windows
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 from triage.crash import ExitStatus, Place
 from triage.status_tables import EXIT_CODES, FAST_FAIL, MACOS_SIGNALS, NTSTATUS, SIGNALS
@@ -82,7 +81,7 @@ def parse(text: str, *, place: Place | None = None) -> ExitStatus | None:
 def with_subcode(status: ExitStatus, subcode: int) -> ExitStatus:
     """The status with its fast-fail subcode, which changes what 0xC0000409 means."""
     name, meaning = FAST_FAIL.get(subcode, (None, f"fast-fail subcode {subcode}, which winnt.h does not name"))
-    return replace(status, subcode=subcode, subcode_name=name, meaning=meaning)
+    return status._replace(subcode=subcode, subcode_name=name, meaning=meaning)
 
 
 def signal_named_by_number(number: int) -> str | None:

@@ -46,19 +46,23 @@ def command(
     Exit status: 0 an answer (diagnosed, no-crash), 1 not enough evidence, 2 wrong usage, 3 an input that could not
     be read.
     """
-    if exit_code is not None:
-        from triage.status import parse
-
-        if parse(exit_code) is None:
-            message = f"{exit_code!r} is not an exit code. Try 139, -11, SIGSEGV, -1073740791 or 0xC0000409."
-            raise click.BadParameter(message, param_hint="--exit-code")
+    inputs = inputs or _without_files(exit_code)
+    if inputs.count("-") > 1:
+        raise click.UsageError("'-' (standard input) can be given once only.")
+    if "-" in inputs and sys.stdin.isatty():
+        click.echo("triage: paste the log, then press Ctrl-D (Windows: Ctrl-Z, Enter).", err=True)
     knowledge = triage.load_knowledge(packs)
     report_problems(knowledge)
-    incidents = _incidents(inputs or _without_files(exit_code), each)
-    status = _ANSWERED if incidents else _UNREADABLE
+    incidents, refused = triage.incidents(inputs, each=each)
+    for sentence in refused:
+        click.echo(f"triage: {sentence}", err=True)
+    status = _UNREADABLE if refused else _ANSWERED
     texts = []
     for files in incidents:
-        report = triage.analyze(*files, exit_code=exit_code, top=top, redact=not no_redact, knowledge=knowledge)
+        try:
+            report = triage.analyze(*files, exit_code=exit_code, top=top, redact=not no_redact, knowledge=knowledge)
+        except triage.NotAnExitCode as error:
+            raise click.BadParameter(f"{error}.", param_hint="--exit-code") from None
         unread = [entry for entry in report.crash.inputs if entry.kind == "unreadable"]
         for sentence in report.crash.unread if unread else ():
             click.echo(f"triage: {sentence}", err=True)
@@ -81,30 +85,6 @@ def command(
 def _without_files(exit_code: str | None) -> tuple[str, ...]:
     """What is read when no file is named: standard input, unless a person at a terminal gave only a code."""
     return () if exit_code is not None and sys.stdin.isatty() else ("-",)
-
-
-def _incidents(inputs: tuple[str, ...], each: bool) -> list[tuple[str, ...]]:
-    """The inputs of every incident."""
-    from triage.readers import Unreadable
-    from triage.readers.source import files_in
-
-    if inputs.count("-") > 1:
-        raise click.UsageError("'-' (standard input) can be given once only.")
-    if "-" in inputs and sys.stdin.isatty():
-        click.echo("triage: paste the log, then press Ctrl-D (Windows: Ctrl-Z, Enter).", err=True)
-    directories = [name for name in inputs if name != "-" and Path(name).is_dir()]
-    if not each and not directories:
-        return [inputs]
-    incidents: list[tuple[str, ...]] = []
-    for name in inputs:
-        if name not in directories:
-            incidents.append((name,))
-            continue
-        try:
-            incidents += [(file,) for file in files_in(Path(name))]
-        except Unreadable as error:
-            click.echo(f"triage: {error}", err=True)
-    return incidents
 
 
 def _status(report: Report, unread: bool) -> int:

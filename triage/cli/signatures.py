@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 import sys
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import click
 
 import triage
-from triage.cli.options import Choice, report_problems, signatures_option
+from triage.cli.options import report_problems, signatures_option
 from triage.knowledge.loading import Knowledge
 
 
@@ -64,8 +65,6 @@ def show_command(id: str, packs: tuple[str, ...]) -> None:
 
 
 def _refuse_id(id: str, knowledge: Knowledge) -> None:
-    import difflib
-
     near = difflib.get_close_matches(id, list(knowledge.signatures), n=3, cutoff=0.4)
     hint = f" Did you mean {' or '.join(near)}?" if near else " See 'triage signatures list'."
     raise click.UsageError(f"There is no signature '{id}'.{hint}")
@@ -130,7 +129,9 @@ def new_command(id: str, cause: str, title: str, into: str | None) -> None:
     if not re.fullmatch(r"[a-z0-9-]+/[a-z0-9-]+", id):
         raise click.UsageError(f"'{id}' is not an id. Write FAMILY/SLUG in small letters, such as gpu/out-of-memory.")
     if cause not in knowledge.causes:
-        Choice(list(knowledge.causes)).fail(f"There is no cause '{cause}'. See 'triage signatures list --causes'.")
+        near = difflib.get_close_matches(cause, list(knowledge.causes), n=2, cutoff=0.5)
+        hint = f"Did you mean {' or '.join(near)}?" if near else "See 'triage signatures list --causes'."
+        raise click.UsageError(f"There is no cause '{cause}'. {hint}")
     text = draft(title, cause)
     if into is None:
         click.echo(text, nl=False)
@@ -154,6 +155,6 @@ def new_command(id: str, cause: str, title: str, into: str | None) -> None:
 @signatures_option
 def sources_command(packs: tuple[str, ...]) -> None:
     """Print what the signatures rest on: documents claim by claim with their grade, then the other sources."""
-    from triage.reports.sources import render_sources
+    from triage.reports.terminal import show_page
 
-    click.echo(render_sources(_load(packs)), nl=False)
+    show_page(triage.sources(_load(packs)), sys.stdout)

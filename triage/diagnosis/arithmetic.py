@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from triage.crash import Memory
 
@@ -25,8 +25,7 @@ _NOT_A_BATCH = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Calculator:
+class Calculator(NamedTuple):
     """A named calculation: the groups it needs, the placeholders it gives, and the function."""
 
     needs: tuple[str, ...]

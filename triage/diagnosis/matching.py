@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import partial
+from typing import NamedTuple
 
 from triage import patterns
 from triage.crash import Crash, Library, Log, NativeFrame, Place, PythonFrame
@@ -23,23 +23,22 @@ from triage.knowledge.clues import (
     Sought,
 )
 
+_NO_VALUES: Mapping[str, str] = {}
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+
+class Hit(NamedTuple):
     """A clue that was seen: where, in which words, with which named values; `at` orders hits within a log."""
 
     place: Place | None
     quote: str
     at: tuple[int, int] = (0, 0)
-    values: Mapping[str, str] = field(default_factory=dict)
+    values: Mapping[str, str] = _NO_VALUES
 
 
-@dataclass(frozen=True, slots=True)
 class Absent:
     """A clue that could have been seen and was not."""
 
 
-@dataclass(frozen=True, slots=True)
 class Unseen:
     """A clue of a kind that the inputs do not hold."""
 

@@ -9,7 +9,7 @@ message that only one failure prints is decisive even for a rare cause, silence 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from triage.diagnosis.matching import Absent, Facts, Finding, Hit
 from triage.knowledge.clues import Clue
@@ -25,8 +25,7 @@ OTHER_SYSTEM = -3.0
 TELLING = 3.5
 
 
-@dataclass(frozen=True, slots=True)
-class Term:
+class Term(NamedTuple):
     """One clue's part in a score."""
 
     clue: Clue
@@ -35,8 +34,7 @@ class Term:
     explained_by: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Scored:
+class Scored(NamedTuple):
     """A signature with its terms; `against` are those of clues that speak against it."""
 
     signature: Signature
@@ -56,8 +54,7 @@ class Scored:
         return tuple(term for term in self.terms if term.explained_by is not None)
 
 
-@dataclass(frozen=True, slots=True)
-class Ranking:
+class Ranking(NamedTuple):
     """Every cause by its best signature, most likely first, with its probability; and "unknown"."""
 
     causes: tuple[tuple[Scored, float], ...]

@@ -9,8 +9,7 @@ that explain this clue when they are there themselves.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 
 class SignatureError(ValueError):
@@ -21,31 +20,27 @@ class SignatureError(ValueError):
         self.path, self.what, self.instead = path, what, instead
 
 
-@dataclass(frozen=True, slots=True)
-class LogSeen:
+class LogSeen(NamedTuple):
     """A pattern over the normalised log."""
 
     pattern: str
 
 
-@dataclass(frozen=True, slots=True)
-class ExceptionSeen:
+class ExceptionSeen(NamedTuple):
     """A Python exception by type and message."""
 
     type: str | None
     message: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class ExitSeen:
+class ExitSeen(NamedTuple):
     """One of several exit statuses, by name (SIGSEGV, 0xC0000409, exit 1), perhaps with a fast-fail subcode."""
 
     statuses: tuple[str, ...]
     subcode: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class NativeSeen:
+class NativeSeen(NamedTuple):
     """A native frame by function and module; `within` counts frames from the innermost one."""
 
     function: str | None
@@ -53,8 +48,7 @@ class NativeSeen:
     within: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class PythonSeen:
+class PythonSeen(NamedTuple):
     """A Python frame of the crashed thread or of the exception."""
 
     file: str | None
@@ -62,8 +56,7 @@ class PythonSeen:
     within: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class ModuleSeen:
+class ModuleSeen(NamedTuple):
     """A native library that is there (in a range of versions) or, where the list is whole, is not there."""
 
     name: str
@@ -71,15 +64,13 @@ class ModuleSeen:
     version: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class MemorySeen:
+class MemorySeen(NamedTuple):
     """A named condition over the memory figures."""
 
     condition: str
 
 
-@dataclass(frozen=True, slots=True)
-class EnvironmentSeen:
+class EnvironmentSeen(NamedTuple):
     """Facts about the machine that must all hold; those that were not told make the clue unseen."""
 
     os: tuple[str, ...]
@@ -89,15 +80,13 @@ class EnvironmentSeen:
     gpu: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class AnyOf:
+class AnyOf(NamedTuple):
     """Wordings of one thing: the first that is seen counts, the others do not count against it."""
 
     clues: tuple[Clue, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class InSequence:
+class InSequence(NamedTuple):
     """Clues that must be seen one after the other."""
 
     clues: tuple[Clue, ...]
@@ -146,8 +135,7 @@ KINDS = tuple(BACKGROUND)
 _COMMON = {"id", "p", "b", "says", "consequence_of"}
 
 
-@dataclass(frozen=True, slots=True)
-class Clue:
+class Clue(NamedTuple):
     """One thing to look for, and what finding it says."""
 
     id: str

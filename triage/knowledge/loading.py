@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from triage.crash import ExitStatus
 from triage.knowledge.clues import SignatureError
@@ -16,8 +16,7 @@ from triage.knowledge.signature import Signature, parse_signature
 UNKNOWN_CAUSE_PRIOR = 0.002
 
 
-@dataclass(frozen=True, slots=True)
-class Cause:
+class Cause(NamedTuple):
     """A cause's page and how common it is."""
 
     slug: str

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from triage.knowledge.clues import Clue, SignatureError, parse_clue
 
@@ -14,8 +13,7 @@ _FIELDS = {"title", "cause", "grade", "applies", "clues", "against", "fix", "con
 _REQUIRED = ("title", "cause", "grade", "clues", "fix", "sources", "tests")
 
 
-@dataclass(frozen=True, slots=True)
-class Fix:
+class Fix(NamedTuple):
     """A step as written: `do` may hold {placeholders}; `otherwise` is said where they cannot be filled."""
 
     do: str
@@ -25,8 +23,7 @@ class Fix:
     verify: str
 
 
-@dataclass(frozen=True, slots=True)
-class ExampleLog:
+class ExampleLog(NamedTuple):
     """A log the signature is tested on, with the exit status that came with it and the cause expected there."""
 
     log: str
@@ -34,8 +31,7 @@ class ExampleLog:
     cause: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Signature:
+class Signature(NamedTuple):
     """One way in which a cause shows."""
 
     id: str

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from triage.crash import Crash, Place, PythonFrame
 from triage.report import DIAGNOSED, NO_CRASH, UNKNOWN, Diagnosis, Evidence, Report
@@ -24,8 +24,7 @@ _INSTALLED = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """A row of the report: its label, its text, where the text comes from, and what it is for colouring."""
 
     label: str
@@ -35,8 +34,7 @@ class Row:
     hang: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """A line of output in pieces, each with the role that decides its colour."""
 
     pieces: tuple[tuple[str, str], ...]

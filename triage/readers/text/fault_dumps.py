@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from triage import status
 from triage.crash import ExitStatus, Log, Place, PythonFrame, Thread
@@ -16,8 +16,7 @@ _WORDS = re.compile(r"Segmentation fault|Aborted|Floating point exception|Illega
 _LONGEST_LINE = 4096
 
 
-@dataclass(frozen=True, slots=True)
-class FaultDump:
+class FaultDump(NamedTuple):
     """What faulthandler told: the signal as a status, and the threads."""
 
     exit: ExitStatus | None

@@ -6,8 +6,7 @@ import codecs
 import re
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from triage.readers.sniffing import utf16_without_mark
 
@@ -28,8 +27,7 @@ _ESCAPES = re.compile(
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff]")
 
 
-@dataclass(frozen=True, slots=True)
-class Content:
+class Content(NamedTuple):
     """The kept lines, their original numbers, and how much was left out of the middle, in words."""
 
     lines: list[str]

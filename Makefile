@@ -1,0 +1,81 @@
+# Two commands on a fresh machine: `make demo` and `make test`. They need Python 3.10 or newer and make, nothing else.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+SOURCES := setup.cfg setup.py pyproject.toml
+
+.PHONY: demo test lint bench-start clean help
+
+help:
+	@echo "make demo         run a real TensorFlow crasher and triage what it leaves"
+	@echo "make test         install what the tests need and run them"
+	@echo "make lint         ruff, mypy, signatures, rooms"
+	@echo "make bench-start  how fast the commands answer"
+	@echo "make clean        remove everything that was made"
+
+# Each stamp is one step of the set-up; a step is done again only when what it depends on has changed.
+$(VENV)/.made:
+	@echo "== making a virtual environment in $(VENV)"
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
+		{ echo "Python 3.10 or newer is needed; try: make PYTHON=python3.11"; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || \
+		{ echo "The venv module is missing; on Debian and Ubuntu: apt install python3-venv"; exit 1; }
+	@$(BIN)/python -m pip install --quiet --upgrade pip
+	@touch $@
+
+$(VENV)/.triage: $(VENV)/.made $(SOURCES)
+	@echo "== installing triage"
+	@$(BIN)/python -m pip install --quiet --editable .
+	@touch $@
+
+$(VENV)/.tensorflow: $(VENV)/.triage
+	@echo "== installing TensorFlow, the thing that is triaged (about 300 MB, a minute or two)"
+	@$(BIN)/python -m pip install --quiet --editable '.[tensorflow]'
+	@touch $@
+
+$(VENV)/.test: $(VENV)/.triage
+	@echo "== installing what the tests need"
+	@$(BIN)/python -m pip install --quiet --editable '.[test]'
+	@touch $@
+
+$(VENV)/.lint: $(VENV)/.triage
+	@echo "== installing the linters"
+	@$(BIN)/python -m pip install --quiet --editable '.[lint]'
+	@touch $@
+
+demo: $(VENV)/.tensorflow
+	@echo "== running fixtures/crashers/oom_in_fit.py, a Keras fit whose batch is too large (some 20 seconds)"
+	@mkdir -p build
+	@$(BIN)/python -u -X faulthandler fixtures/crashers/oom_in_fit.py > build/demo.log 2>&1; echo $$? > build/demo.exit
+	@echo "== it ended with exit code $$(cat build/demo.exit) and left $$(wc -l < build/demo.log) lines in build/demo.log"
+	@echo "== triage analyze build/demo.log --exit-code $$(cat build/demo.exit)"
+	@echo
+	@$(BIN)/triage analyze build/demo.log --exit-code $$(cat build/demo.exit)
+
+test: $(VENV)/.test $(VENV)/.tensorflow
+	@echo "== running the tests"
+	@$(BIN)/python -m pytest
+
+lint: $(VENV)/.lint
+	@echo "== ruff"
+	@$(BIN)/ruff check . && $(BIN)/ruff format --check --quiet .
+	@echo "== mypy --strict"
+	@$(BIN)/mypy
+	@echo "== signatures"
+	@$(BIN)/triage signatures lint
+	@echo "== rooms"
+	@$(BIN)/python tests/rooms.py
+
+# Measured on a wheel, as people install it: an editable install reads the YAML, a wheel has the index built in.
+$(VENV)-bench/.made: $(SOURCES) $(shell find triage signatures -name '*.py' -o -name '*.yaml')
+	@echo "== building a wheel and installing it into $(VENV)-bench"
+	@$(PYTHON) -m venv --clear $(VENV)-bench
+	@$(VENV)-bench/bin/python -m pip install --quiet --upgrade pip
+	@$(VENV)-bench/bin/python -m pip install --quiet .
+	@touch $@
+
+bench-start: $(VENV)-bench/.made
+	@$(VENV)-bench/bin/python benchmarks/start.py
+
+clean:
+	rm -rf $(VENV) $(VENV)-bench build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,71 @@
+"""The rooms of the design and what each may import; run as a script it names every import that goes the wrong way."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from pathlib import Path
+
+PACKAGE = Path(__file__).resolve().parents[1] / "triage"
+# A room is a module or a folder of triage/. Data goes one way: readers and capture make facts, knowledge and
+# diagnosis see facts, reports see the report. status and patterns are tables and a tool that several rooms share.
+MAY_IMPORT = {
+    "crash": set(),
+    "report": {"crash"},
+    "status_tables": set(),
+    "status": {"crash", "status_tables"},
+    "patterns": set(),
+    "readers": {"crash", "status", "patterns"},
+    "knowledge": {"crash", "status", "patterns"},
+    "diagnosis": {"crash", "report", "status", "knowledge", "patterns"},
+    "redaction": {"crash", "report"},
+    "reports": {"crash", "report"},
+    # the library and what is built on it
+    "__init__": {"crash", "report", "status", "readers", "knowledge", "diagnosis", "redaction"},
+    "proving": {"__init__", "crash", "report", "readers", "knowledge", "diagnosis"},
+    "cli": {"__init__", "report", "reports", "knowledge", "diagnosis", "proving"},
+    "__main__": {"cli"},
+}
+
+
+def room_of(module: str) -> str:
+    """The room of a dotted module name below triage."""
+    parts = module.split(".")
+    return parts[1] if len(parts) > 1 else "__init__"
+
+
+def imports_of(path: Path) -> list[tuple[int, str]]:
+    """Every module of ours that a file imports, with the line."""
+    found = []
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            found += [(node.lineno, alias.name) for alias in node.names if alias.name.split(".")[0] == "triage"]
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "triage":
+            module = node.module or ""
+            if module == "triage":
+                known = {path.stem for path in PACKAGE.iterdir()}
+                found += [(node.lineno, f"triage.{a.name}" if a.name in known else "triage") for a in node.names]
+            else:
+                found.append((node.lineno, module))
+    return found
+
+
+def violations(package: Path = PACKAGE) -> list[str]:
+    """One sentence for each import that the design does not allow."""
+    wrong = []
+    for path in sorted(package.rglob("*.py")):
+        room = path.relative_to(package).parts[0].removesuffix(".py")
+        if room not in MAY_IMPORT:
+            wrong.append(f"{path}: the room '{room}' is not in the design; add it to tests/rooms.py with its reason")
+            continue
+        for line, module in imports_of(path):
+            other = room_of(module)
+            if other != room and other not in MAY_IMPORT[room]:
+                wrong.append(f"{path}:{line}: '{room}' may not import '{other}' ({module})")
+    return wrong
+
+
+if __name__ == "__main__":
+    found = violations()
+    print("\n".join(found) or f"{len(MAY_IMPORT)} rooms, every import goes the right way.")
+    sys.exit(1 if found else 0)
