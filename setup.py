@@ -21,7 +21,7 @@ class BuildWithIndex(build_py):
         from triage.knowledge.index import index_source
         from triage.knowledge.yaml_packs import read_pack
 
-        source = index_source(read_pack(HERE / "signatures", "triage"))
+        source = index_source(read_pack(str(HERE / "signatures"), "triage"))
         target = Path(self.build_lib) / "triage" / "knowledge" / "built_index.py"
         target.write_text(source, encoding="utf-8")
 

@@ -18,8 +18,8 @@ MAY_IMPORT = {
     "readers": {"crash", "status", "patterns"},
     "knowledge": {"crash", "status", "patterns"},
     "diagnosis": {"crash", "report", "status", "knowledge", "patterns"},
-    "redaction": {"crash", "report"},
-    "reports": {"crash", "report"},
+    "redaction": {"crash", "report", "patterns"},
+    "reports": {"crash", "report", "patterns"},
     # the library and what is built on it
     "__init__": {"crash", "report", "status", "readers", "knowledge", "diagnosis", "redaction"},
     "proving": {"__init__", "crash", "report", "readers", "knowledge", "diagnosis"},

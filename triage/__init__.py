@@ -91,12 +91,12 @@ def incidents(inputs: Sequence[str], *, each: bool = False) -> tuple[list[tuple[
 
     All inputs are of one incident, unless `each` is set or one of them is a directory: then every file is its own.
     """
-    from pathlib import Path
+    from os.path import isdir
 
     from triage.readers import Unreadable
     from triage.readers.source import files_in
 
-    directories = [name for name in inputs if name != "-" and Path(name).is_dir()]
+    directories = [name for name in inputs if name != "-" and isdir(name)]
     if not each and not directories:
         return [tuple(inputs)], []
     found: list[tuple[str, ...]] = []
@@ -106,7 +106,7 @@ def incidents(inputs: Sequence[str], *, each: bool = False) -> tuple[list[tuple[
             found.append((name,))
             continue
         try:
-            found += [(file,) for file in files_in(Path(name))]
+            found += [(file,) for file in files_in(name)]
         except Unreadable as error:
             refused.append(str(error))
     return found, refused

@@ -4,9 +4,6 @@ Readers and capture build these; signatures, diagnosis and reports only look at 
 frozen dataclasses because forty of those take 30 ms to define, as long as all the rest of an analysis.
 """
 
-from __future__ import annotations
-
-import re
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
@@ -77,17 +74,26 @@ class NativeFrame(NamedTuple):
         """The function without its arguments, or the module with the offset: every frame has a name."""
         if self.function:
             return _without_arguments(self.function)
-        module = re.split(r"[\\/]", self.module or "unknown module")[-1]
+        module = base_name(self.module or "unknown module")
         return f"{module}+0x{self.offset:x}" if self.offset is not None else module
 
 
 def _without_arguments(function: str) -> str:
     """A C++ name without its arguments and template arguments, which can be hundreds of characters long."""
     name = function.replace("(anonymous namespace)", "{anonymous}")
-    previous = None
-    while previous != name:
-        previous, name = name, re.sub(r"<[^<>]*>", "", name)
-    return re.sub(r"\(.*$", "", name).strip() or function
+    kept, depth = [], 0
+    for character in name:
+        if character == "(" and depth == 0:
+            break
+        depth += (character == "<") - (character == ">" and depth > 0)
+        if depth == 0 and character != ">":
+            kept.append(character)
+    return "".join(kept).strip() or function
+
+
+def base_name(path: str) -> str:
+    """The last part of a path of any system, which need not be the system we run on."""
+    return path.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1] or path
 
 
 class Thread(NamedTuple):
@@ -201,7 +207,7 @@ class Log:
         self.numbers = array("Q", numbers if numbers is not None else range(1, len(lines) + 1))
         self._starts: array[int] | None = None
 
-    def _line_starts(self) -> array[int]:
+    def _line_starts(self) -> "array[int]":
         if self._starts is None:
             starts = array("Q", [0])
             at = self.text.find("\n")

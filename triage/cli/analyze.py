@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
 import click
 
@@ -98,7 +97,8 @@ def _write(text: str, output: str | None) -> None:
         click.echo(text, nl=False)
         return
     try:
-        Path(output).write_text(text, encoding="utf-8")
+        with open(output, "w", encoding="utf-8") as file:
+            file.write(text)
     except OSError as error:
         raise click.ClickException(
             f"{output} could not be written ({error.strerror}); choose another --output."

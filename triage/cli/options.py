@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -17,6 +16,8 @@ class Choice(click.Choice[str]):
     """A choice that says which value was perhaps meant."""
 
     def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:
+        import difflib
+
         near = difflib.get_close_matches(str(value), [str(choice) for choice in self.choices], n=1, cutoff=0.5)
         hint = f" Did you mean '{near[0]}'?" if near else ""
         return f"{value!r} is not one of {', '.join(map(str, self.choices))}.{hint}"

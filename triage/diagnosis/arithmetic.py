@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from triage.crash import Memory
+from triage.patterns import compile as pattern
 
 Values = Mapping[str, str]
 SIZES = {
@@ -20,7 +21,7 @@ SIZES = {
 }  # fmt: skip
 _PYTHON_TYPES = {"float": "float32", "double": "float64", "half": "float16"}
 # Tensors whose first dimension is not the batch: weights, their initial values, optimizer slots, whole data sets.
-_NOT_A_BATCH = re.compile(
+_NOT_A_BATCH = (
     r"(?i)kernel|weight|embedding|initializer|random_(?:uniform|normal)|truncated|adam|momentum|rmsprop|Const$"
 )
 
@@ -73,7 +74,7 @@ def _tensor(values: Values, memory: Memory) -> dict[str, str]:
 
 
 def _first_is_batch(shape: list[int], values: Values) -> bool:
-    return len(shape) > 1 and shape[0] > 1 and not _NOT_A_BATCH.search(values.get("op", ""))
+    return len(shape) > 1 and shape[0] > 1 and not pattern(_NOT_A_BATCH).search(values.get("op", ""))
 
 
 def _batch(values: Values, memory: Memory) -> dict[str, str]:

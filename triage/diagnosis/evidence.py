@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from triage import patterns
 from triage.diagnosis.arithmetic import calculate
 from triage.diagnosis.matching import Absent, Facts, Hit
 from triage.diagnosis.ranking import Ranking, Scored, Term
@@ -15,7 +14,7 @@ from triage.report import Diagnosis, Evidence, FixStep
 LEAST_SHARE = 0.01
 # An absence that moves the score less than this is not worth a line.
 LEAST_AGAINST = -0.4
-_PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
+_PLACEHOLDER = r"\{([a-z_]+)\}"
 _QUOTE_LENGTH = 160
 
 
@@ -56,14 +55,14 @@ def source_name(source: object) -> str:
 
 def fill(text: str, values: dict[str, str]) -> str | None:
     """The text with its placeholders filled, or None when one cannot be."""
-    if all(name in values for name in _PLACEHOLDER.findall(text)):
-        return _PLACEHOLDER.sub(lambda match: values[match[1]], text)
+    if all(name in values for name in patterns.compile(_PLACEHOLDER).findall(text)):
+        return patterns.compile(_PLACEHOLDER).sub(lambda match: values[match[1]], text)
     return None
 
 
 def placeholders(text: str) -> set[str]:
     """The names of a text's placeholders."""
-    return set(_PLACEHOLDER.findall(text))
+    return set(patterns.compile(_PLACEHOLDER).findall(text))
 
 
 def _because(term: Term, values: dict[str, str]) -> Evidence:

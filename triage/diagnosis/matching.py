@@ -78,10 +78,6 @@ class Facts:
             return self._memory(sought)
         return self._environment(sought)
 
-    def log_matches(self, pattern: str) -> bool:
-        """Whether a pattern stands anywhere in the logs."""
-        return isinstance(self._log(LogSeen(pattern), _BEGINNING), Hit)
-
     def _log(self, sought: LogSeen, after: tuple[int, int]) -> Finding:
         if after != _BEGINNING:
             return self._search_logs(sought.pattern, after)
@@ -92,7 +88,7 @@ class Facts:
     def _search_logs(self, pattern: str, after: tuple[int, int]) -> Finding:
         logs = [log for log in self.crash.logs if log.text.strip()]
         for log in logs:
-            for match in self._matches_in(log, pattern):
+            for match in self.matches_in(log, pattern):
                 at = (log.input, match.start())
                 if at > after:
                     values = {name: text for name, text in match.groupdict().items() if text is not None}
@@ -100,7 +96,8 @@ class Facts:
         whole = all(entry.complete for entry in self.crash.inputs)
         return ABSENT if logs and whole else UNSEEN
 
-    def _matches_in(self, log: Log, pattern: str) -> Iterator[patterns.Match]:
+    def matches_in(self, log: Log, pattern: str) -> Iterator[patterns.Match]:
+        """Every match of a pattern in a log; without the texts it needs it is not even compiled."""
         needles = self._literals.get(pattern)
         if needles is None:
             needles = patterns.literals(pattern)

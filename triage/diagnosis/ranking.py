@@ -6,8 +6,6 @@ Each term is capped, and the terms are the explanation that the report prints. A
 message that only one failure prints is decisive even for a rare cause, silence never is.
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

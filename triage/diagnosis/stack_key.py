@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
-
-from triage.crash import Crash, Thread
+from triage.crash import Crash, Thread, base_name
+from triage.patterns import compile as pattern
 
 # Frames of the machinery that reports or ends a crash; the fault is below them.
-_MACHINERY = re.compile(
+_MACHINERY = (
     r"^_*(?:raise|abort|gsignal|pthread_kill|__pthread_kill|kill|sigtramp|terminate|libc_message|malloc_printerr)\w*$"
     r"|absl::.*(?:LogMessage|log_internal|Failure)|tsl::internal::LogMessageFatal|tensorflow::internal::LogMessageFatal"
     r"|StacktraceHandler|faulthandler|__restore_rt|KiUserExceptionDispatcher"
@@ -22,17 +21,13 @@ def stack_key(crash: Crash) -> str:
         return _key(thread)
     for error in reversed(crash.exceptions):
         if error.frames:
-            return " < ".join(f"{_file(f.file)}:{f.function}" for f in error.frames[:_FRAMES])
+            return " < ".join(f"{base_name(f.file)}:{f.function}" for f in error.frames[:_FRAMES])
     return ""
 
 
 def _key(thread: Thread) -> str:
     if thread.native_stack:
         names = [frame.name for frame in thread.native_stack]
-        telling = [name for name in names if not _MACHINERY.search(name)] or names
+        telling = [name for name in names if not pattern(_MACHINERY).search(name)] or names
         return " < ".join(telling[:_FRAMES])
-    return " < ".join(f"{_file(f.file)}:{f.function}" for f in thread.python_stack[:_FRAMES])
-
-
-def _file(path: str) -> str:
-    return re.split(r"[\\/]", path)[-1]
+    return " < ".join(f"{base_name(f.file)}:{f.function}" for f in thread.python_stack[:_FRAMES])

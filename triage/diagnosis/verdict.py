@@ -35,7 +35,7 @@ def nothing_died(facts: Facts, knowledge: Knowledge) -> bool:
     if any(record.severity == "F" for record in crash.records):
         return False
     last_trouble = _last_trouble(crash, knowledge)
-    last_life = _last_life(crash, knowledge)
+    last_life = _last_life(facts, knowledge)
     if last_trouble is None:
         return last_life is not None or _only_noise(crash, knowledge)
     return last_life is not None and last_life > last_trouble
@@ -50,12 +50,13 @@ def _last_trouble(crash: Crash, knowledge: Knowledge) -> tuple[int, int] | None:
     return max(troubles, default=None)
 
 
-def _last_life(crash: Crash, knowledge: Knowledge) -> tuple[int, int] | None:
+def _last_life(facts: Facts, knowledge: Knowledge) -> tuple[int, int] | None:
+    """Where the last line stands that only a living program prints."""
     places = [
         (log.input, match.start())
-        for log in crash.logs
+        for log in facts.crash.logs
         for pattern in knowledge.life
-        for match in patterns.compile(pattern).finditer(log.text)
+        for match in facts.matches_in(log, pattern)
     ]
     return max(places, default=None)
 

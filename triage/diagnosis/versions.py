@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 
-_TERM = re.compile(r"\s*(>=|<=|==|<|>)\s*([\d.]+)\s*")
+_TERM = r"\s*(>=|<=|==|<|>)\s*([\d.]+)\s*"
 
 
 def in_range(version: str, wanted: str) -> bool:
     """Whether a version lies in a range; only as many parts as the range names are compared for `==`."""
     have = _parts(version)
     for term in wanted.split(","):
-        match = _TERM.fullmatch(term)
+        match = re.fullmatch(_TERM, term)
         if match is None:
             return False
         operator, bound = match[1], _parts(match[2])
@@ -27,11 +27,6 @@ def in_range(version: str, wanted: str) -> bool:
         if not holds:
             return False
     return True
-
-
-def is_range(text: str) -> bool:
-    """Whether a text is a range that `in_range` understands."""
-    return all(_TERM.fullmatch(term) for term in text.split(","))
 
 
 def _parts(version: str) -> tuple[int, ...]:

@@ -6,8 +6,6 @@ how often it is seen in crashes with other causes, `says` the sentence for the r
 that explain this clue when they are there themselves.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -83,13 +81,13 @@ class EnvironmentSeen(NamedTuple):
 class AnyOf(NamedTuple):
     """Wordings of one thing: the first that is seen counts, the others do not count against it."""
 
-    clues: tuple[Clue, ...]
+    clues: tuple["Clue", ...]
 
 
 class InSequence(NamedTuple):
     """Clues that must be seen one after the other."""
 
-    clues: tuple[Clue, ...]
+    clues: tuple["Clue", ...]
 
 
 Sought = (

@@ -196,7 +196,7 @@ def _duplicates(pack: PackData, own: list[Signature]) -> Iterator[Problem]:
 
 def _table_problems(pack: PackData, knowledge: Knowledge) -> Iterator[Problem]:
     directory = Path(pack.directory)
-    for slug, page in (pack.tables.get("causes") or {}).items():
+    for slug, page in pack.tables.get("causes", {}).items():
         missing = [key for key in _PAGE_FIELDS if not page.get(key)]
         if missing:
             file = directory / "causes.yaml"
@@ -207,7 +207,7 @@ def _table_problems(pack: PackData, knowledge: Knowledge) -> Iterator[Problem]:
                 yield Problem(
                     str(file), line_of(file, (slug, "mistaken_for", neighbour)), f"unknown cause '{neighbour}'"
                 )
-    explanations = pack.tables.get("explanations") or {}
+    explanations = pack.tables.get("explanations", {})
     for table in ("statuses", "exceptions"):
         for name, page in (explanations.get(table) or {}).items():
             for slug in page.get("causes") or ():
@@ -215,7 +215,7 @@ def _table_problems(pack: PackData, knowledge: Knowledge) -> Iterator[Problem]:
                     file = directory / "explanations.yaml"
                     yield Problem(str(file), line_of(file, (table, name, "causes")), f"unknown cause '{slug}'")
     for table in ("noise", "life"):
-        for number, pattern in enumerate((pack.tables.get("noise") or {}).get(table) or ()):
+        for number, pattern in enumerate(pack.tables.get("noise", {}).get(table) or ()):
             for what, instead in pattern_problems("log", pattern):
                 file = directory / "noise.yaml"
                 yield Problem(str(file), line_of(file, (table, number)), what, instead)

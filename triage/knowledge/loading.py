@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from importlib import import_module
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from triage.crash import ExitStatus
@@ -25,22 +23,21 @@ class Cause(NamedTuple):
     page: Mapping[str, Any]
 
 
-@dataclass(slots=True)
-class Knowledge:
+class Knowledge(NamedTuple):
     """Everything known, ours and private packs together."""
 
-    signatures: dict[str, Signature] = field(default_factory=dict)
-    causes: dict[str, Cause] = field(default_factory=dict)
-    noise: tuple[str, ...] = ()
-    life: tuple[str, ...] = ()
-    statuses: Mapping[str, Any] = field(default_factory=dict)
-    exceptions: Mapping[str, Any] = field(default_factory=dict)
-    documents: Mapping[str, Any] = field(default_factory=dict)
-    literals: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    digest: str = ""
-    packs: tuple[str, ...] = ()
-    directories: tuple[str, ...] = ()
-    problems: tuple[Problem, ...] = ()
+    signatures: Mapping[str, Signature]
+    causes: Mapping[str, Cause]
+    noise: tuple[str, ...]
+    life: tuple[str, ...]
+    statuses: Mapping[str, Any]
+    exceptions: Mapping[str, Any]
+    documents: Mapping[str, Any]
+    literals: Mapping[str, tuple[str, ...]]
+    digest: str
+    packs: tuple[str, ...]
+    directories: tuple[str, ...]
+    problems: tuple[Problem, ...]
 
     def status_page(self, status: ExitStatus | None) -> Mapping[str, Any]:
         """The page of an exit status, empty where there is none."""
@@ -60,47 +57,57 @@ def load(private: tuple[str, ...] = ()) -> Knowledge:
     if private:
         from triage.knowledge.yaml_packs import read_pack
 
-        packs += [read_pack(Path(directory)) for directory in private]
+        packs += [read_pack(directory) for directory in private]
     return assemble(packs, literals)
 
 
 def assemble(packs: list[PackData], literals: Mapping[str, tuple[str, ...]] | None = None) -> Knowledge:
     """Lay packs over one another, the first lowest."""
-    knowledge = Knowledge(literals=literals or {}, digest=packs[0].digest)
-    problems = [problem for pack in packs for problem in pack.problems]
+    causes: dict[str, Cause] = {}
+    signatures: dict[str, Signature] = {}
+    problems: list[Problem] = []
     for pack in packs:
-        for id in (pack.tables.get("pack") or {}).get("disables") or ():
-            knowledge.signatures.pop(id, None)
-        for slug, page in (pack.tables.get("causes") or {}).items():
-            prior = page.get("prior", UNKNOWN_CAUSE_PRIOR)
-            knowledge.causes[slug] = Cause(slug, prior, page.get("title", slug), page)
+        problems += pack.problems
+        for id in pack.tables.get("pack", {}).get("disables") or ():
+            signatures.pop(id, None)
+        for slug, page in pack.tables.get("causes", {}).items():
+            causes[slug] = Cause(slug, page.get("prior", UNKNOWN_CAUSE_PRIOR), page.get("title", slug), page)
         for id, data in pack.signatures.items():
             try:
-                signature = parse_signature(id, pack.name, data)
-                if signature.cause not in knowledge.causes:
-                    raise SignatureError(
-                        ("cause",),
-                        f"unknown cause '{signature.cause}'",
-                        "a slug that 'triage signatures list --causes' prints",
-                    )
-                knowledge.signatures[id] = signature
+                signatures[id] = _checked(parse_signature(id, pack.name, data), causes)
             except SignatureError as error:
                 problems.append(_located(pack, id, error))
-        noise = pack.tables.get("noise") or {}
-        knowledge.noise += tuple(noise.get("noise") or ())
-        knowledge.life += tuple(noise.get("life") or ())
-        pages = pack.tables.get("explanations") or {}
-        knowledge.statuses = {**knowledge.statuses, **(pages.get("statuses") or {})}
-        knowledge.exceptions = {**knowledge.exceptions, **(pages.get("exceptions") or {})}
-        knowledge.documents = {**knowledge.documents, **(pack.tables.get("documents") or {})}
-    knowledge.packs = tuple(pack.name for pack in packs[1:])
-    knowledge.directories = tuple(pack.directory for pack in packs)
-    knowledge.problems = tuple(problems)
-    return knowledge
+    return Knowledge(
+        signatures=signatures,
+        causes=causes,
+        noise=tuple(pattern for pack in packs for pattern in pack.tables.get("noise", {}).get("noise") or ()),
+        life=tuple(pattern for pack in packs for pattern in pack.tables.get("noise", {}).get("life") or ()),
+        statuses=_laid_over(packs, "explanations", "statuses"),
+        exceptions=_laid_over(packs, "explanations", "exceptions"),
+        documents={part: _laid_over(packs, "documents", part) for part in ("documents", "claims")},
+        literals=literals or {},
+        digest=packs[0].digest,
+        packs=tuple(pack.name for pack in packs[1:]),
+        directories=tuple(pack.directory for pack in packs),
+        problems=tuple(problems),
+    )
+
+
+def _laid_over(packs: list[PackData], table: str, part: str) -> dict[str, Any]:
+    return {key: value for pack in packs for key, value in (pack.tables.get(table, {}).get(part) or {}).items()}
+
+
+def _checked(signature: Signature, causes: Mapping[str, Cause]) -> Signature:
+    if signature.cause not in causes:
+        instead = "a slug that 'triage signatures list --causes' prints"
+        raise SignatureError(("cause",), f"unknown cause '{signature.cause}'", instead)
+    return signature
 
 
 def _located(pack: PackData, id: str, error: SignatureError) -> Problem:
     """The error with its file and line; YAML is read again for the line, which only happens when something is wrong."""
+    from pathlib import Path
+
     from triage.knowledge.places import line_of
 
     file = Path(pack.directory) / f"{id}.yaml"
@@ -115,6 +122,4 @@ def _ours() -> tuple[PackData, Mapping[str, tuple[str, ...]]]:
         from triage.knowledge.yaml_packs import read_pack
 
         return read_pack(our_directory(), "triage"), {}
-    return PackData("triage", str(our_directory()), data["signatures"], data["tables"], data["digest"]), data[
-        "literals"
-    ]
+    return PackData("triage", our_directory(), data["signatures"], data["tables"], data["digest"]), data["literals"]

@@ -1,7 +1,5 @@
 """The signature model: one way in which a cause shows, as its YAML file says it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 

@@ -29,41 +29,46 @@ def load_yaml(text: str) -> Any:
     return yaml.load(text, Loader=_Loader)  # noqa: S506 - both candidates are safe loaders
 
 
-def read_pack(directory: Path, name: str | None = None) -> PackData:
+def read_pack(where: str, name: str | None = None) -> PackData:
     """Read a pack's YAML files; a broken one is named in `problems` and left out."""
-    pack = PackData(name or directory.name, str(directory))
+    directory = Path(where)
+    problems: list[Problem] = []
     if not directory.is_dir():
-        pack.problems.append(Problem(str(directory), None, "this signature pack does not exist or is not a directory"))
-        return pack
+        problems.append(Problem(str(directory), None, "this signature pack does not exist or is not a directory"))
+        return PackData(name or directory.name, str(directory), {}, {}, problems=tuple(problems))
     digest = hashlib.sha256()
+    tables = {}
     for table in TABLES:
         path = directory / f"{table}.yaml"
         if path.is_file():
-            pack.tables[table] = _read_file(path, pack, digest)
+            data = _read_file(path, problems, digest)
+            if isinstance(data, dict):
+                tables[table] = data
+            elif data is not None:
+                problems.append(Problem(str(path), 1, "this file is not a mapping", "key: value"))
+    signatures = {}
     for id, path in signature_files(directory):
-        data = _read_file(path, pack, digest)
+        data = _read_file(path, problems, digest)
         if data is not None:
-            pack.signatures[id] = data
-    settings = pack.tables.get("pack") or {}
-    if not isinstance(settings, dict) or settings.get("schema") != SCHEMA:
+            signatures[id] = data
+    settings = tables.get("pack", {})
+    if settings.get("schema") != SCHEMA:
         file = str(directory / "pack.yaml")
-        pack.problems.append(Problem(file, None, "this pack does not say its schema", f"schema: {SCHEMA}"))
-        pack.tables["pack"] = settings if isinstance(settings, dict) else {}
-    pack.name = name or (pack.tables.get("pack") or {}).get("name", pack.name)
-    pack.digest = "sha256:" + digest.hexdigest()
-    return pack
+        problems.append(Problem(file, None, "this pack does not say its schema", f"schema: {SCHEMA}"))
+    name = name or str(settings.get("name", directory.name))
+    return PackData(name, str(directory), signatures, tables, "sha256:" + digest.hexdigest(), tuple(problems))
 
 
-def _read_file(path: Path, pack: PackData, digest: hashlib._Hash) -> Any:
+def _read_file(path: Path, problems: list[Problem], digest: hashlib._Hash) -> Any:
     try:
         raw = path.read_bytes()
         digest.update(path.name.encode() + b"\0" + raw)
         return load_yaml(raw.decode("utf-8"))
     except (OSError, UnicodeDecodeError) as error:
-        pack.problems.append(Problem(str(path), None, f"could not be read ({error.__class__.__name__})"))
+        problems.append(Problem(str(path), None, f"could not be read ({error.__class__.__name__})"))
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         reason = getattr(error, "problem", None) or "not YAML"
         line = mark.line + 1 if mark else None
-        pack.problems.append(Problem(str(path), line, f"not YAML: {reason}", "quotes around texts with ': ' or '#'"))
+        problems.append(Problem(str(path), line, f"not YAML: {reason}", "quotes around texts with ': ' or '#'"))
     return None

@@ -7,7 +7,6 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from triage.readers.interface import Unreadable
@@ -42,7 +41,7 @@ class Source(NamedTuple):
 
 def _open_file(name: str) -> BinaryIO:
     try:
-        if Path(name).is_dir():
+        if os.path.isdir(name):
             raise Unreadable(f"{name} is a directory; give a file in it, or the directory by itself.")
         return open(name, "rb")
     except FileNotFoundError:
@@ -54,13 +53,13 @@ def _open_file(name: str) -> BinaryIO:
         raise Unreadable(f"{name} could not be opened ({reason}); check the path.") from None
 
 
-def files_in(directory: Path) -> list[str]:
+def files_in(directory: str) -> list[str]:
     """The plain files directly in a directory, sorted, hidden ones left out."""
     try:
-        entries = sorted(directory.iterdir())
+        entries = sorted(os.scandir(directory), key=lambda entry: entry.name)
     except OSError as error:
         raise Unreadable(f"{directory} could not be listed ({error.strerror}); check its permissions.") from None
-    files = [str(entry) for entry in entries if entry.is_file() and not entry.name.startswith(".")]
+    files = [entry.path for entry in entries if entry.is_file() and not entry.name.startswith(".")]
     if not files:
         raise Unreadable(f"{directory} holds no files to analyze; give the directory that holds the logs.")
     return files

@@ -6,11 +6,9 @@ Colour follows NO_COLOR, FORCE_COLOR and TERM=dumb; width is the terminal's. ric
 from __future__ import annotations
 
 import os
-import shutil
 from typing import TextIO
 
 from triage.report import Page, Report
-from triage.reports.pages import page_lines
 from triage.reports.text import Line, layout
 
 _STYLES = {
@@ -33,6 +31,8 @@ def show(report: Report, stream: TextIO) -> None:
 
 def show_page(page: Page, stream: TextIO) -> None:
     """Print an explanation to a stream as that stream allows."""
+    from triage.reports.pages import page_lines
+
     _print(page_lines(page, width_of(stream)), stream)
 
 
@@ -40,7 +40,14 @@ def width_of(stream: TextIO) -> int | None:
     """The columns of a terminal; None for a pipe or a file, where nothing is wrapped."""
     if not stream.isatty():
         return None
-    return max(40, shutil.get_terminal_size((80, 24)).columns)
+    try:
+        columns = int(os.environ.get("COLUMNS", "")) or 80
+    except ValueError:
+        try:
+            columns = os.get_terminal_size(stream.fileno()).columns or 80
+        except (OSError, ValueError):
+            columns = 80
+    return max(40, columns)
 
 
 def has_colour(stream: TextIO) -> bool:

@@ -6,11 +6,11 @@ and unwrapped in a pipe.
 
 from __future__ import annotations
 
-import re
 import textwrap
 from typing import NamedTuple
 
-from triage.crash import Crash, Place, PythonFrame
+from triage.crash import Crash, Place, PythonFrame, base_name
+from triage.patterns import compile as pattern
 from triage.report import DIAGNOSED, NO_CRASH, UNKNOWN, Diagnosis, Evidence, Report
 from triage.reports.harmless import harmless
 
@@ -19,9 +19,7 @@ _LABEL = 8
 _ON_SCREEN = {"why": 4, "against": 2, "fix": 3, "not": 2, "else": 4, "next": 2}
 _SAID = 140
 _NATIVE_FRAMES = 3
-_INSTALLED = re.compile(
-    r"site-packages|dist-packages|[\\/]lib(?:64)?[\\/]python\d|[\\/]Lib[\\/]|^<frozen|__autograph_generated"
-)
+_INSTALLED = r"site-packages|dist-packages|[\\/]lib(?:64)?[\\/]python\d|[\\/]Lib[\\/]|^<frozen|__autograph_generated"
 
 
 class Row(NamedTuple):
@@ -111,7 +109,7 @@ def _rows(report: Report, *, on_screen: bool) -> list[Row]:
 def _what_happened(crash: Crash, on_screen: bool) -> list[Row]:
     rows = []
     frame = _own_frame(crash)
-    at = f" at {_short(frame.file)}:{frame.line} in {frame.function}" if frame else ""
+    at = f" at {base_name(frame.file)}:{frame.line} in {frame.function}" if frame else ""
     error = crash.exceptions[-1] if crash.exceptions else None
     if crash.exit and crash.exit.is_failure:
         rows.append(Row("died", crash.exit.label + at))
@@ -139,7 +137,7 @@ def _own_frame(crash: Crash) -> PythonFrame | None:
     stacks = [thread.python_stack for thread in crash.threads if thread.python_stack]
     stacks += [error.frames for error in reversed(crash.exceptions) if error.frames]
     for stack in stacks[:1]:
-        return next((frame for frame in stack if not _INSTALLED.search(frame.file)), stack[0])
+        return next((frame for frame in stack if not pattern(_INSTALLED).search(frame.file)), stack[0])
     return None
 
 
@@ -155,7 +153,7 @@ def _source(evidence: Evidence, crash: Crash) -> str:
     if len(crash.inputs) < 2:
         return f"line {place.line}"
     name = next((entry.name for entry in crash.inputs if entry.id == place.input), "-")
-    return f"{_short(name)}:{place.line}"
+    return f"{base_name(name)}:{place.line}"
 
 
 def _fix(first: Diagnosis, most: int | None) -> list[Row]:
@@ -201,7 +199,3 @@ def _row_lines(row: Row, label: str, width: int | None) -> list[Line]:
         right = row.source.rjust(room - len(piece)) if row.source and number == 0 else ""
         lines.append(Line((gutter if number == 0 else (" " * _LABEL, "label"), (piece, row.role), (right, "dim"))))
     return lines
-
-
-def _short(path: str) -> str:
-    return re.split(r"[\\/]", path)[-1] or path

@@ -33,7 +33,10 @@ def extract(log: Log, told_os: str | None) -> Environment:
     """The environment as far as the text tells it; `told_os` is what the exit status already proves."""
     text = log.text
     packages = {}
+    lower = text.lower()
     for name, pattern in _PACKAGES:
+        if name not in lower or not any(mark in lower for mark in (f"{name}==", f"{name}: ", "version", f"{name}-")):
+            continue
         if match := patterns.compile(pattern).search(text):
             packages[name] = match.group("version")
     python = patterns.compile(_PYTHON).search(text) if "ython" in text else None

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
 
 from triage import status
 from triage.crash import ExitStatus, Log, Place, PythonFrame, Thread
+from triage.patterns import compile as pattern
 
-# These run on one short line at a time and cannot backtrack far, so the standard library's engine is enough.
-_FATAL = re.compile(r"Fatal Python error: (?:.*: )?(.+)$")
-_THREAD = re.compile(r"^\s*(Current thread|Thread) (0x[0-9a-fA-F]+)(?: \[(.*?)\])? .*\(most recent call first\)")
-_FRAME = re.compile(r'^\s*File "(.*)", line (\d+|\?\?\?) in (.+)$')
-_WORDS = re.compile(r"Segmentation fault|Aborted|Floating point exception|Illegal instruction|Bus error")
+_FATAL = r"Fatal Python error: (?:.*: )?(.+)$"
+_THREAD = r"^\s*(Current thread|Thread) (0x[0-9a-fA-F]+)(?: \[(.*?)\])? .*\(most recent call first\)"
+_FRAME = r'^\s*File "(.*)", line (\d+|\?\?\?) in (.+)$'
+_WORDS = r"Segmentation fault|Aborted|Floating point exception|Illegal instruction|Bus error"
 _LONGEST_LINE = 4096
 
 
@@ -43,14 +42,14 @@ def extract(log: Log) -> FaultDump:
         if len(line) > _LONGEST_LINE:
             close()
         elif "Fatal Python error: " in line:
-            if (fatal := _FATAL.search(line)) and (words := _WORDS.search(fatal[1])):
+            if (fatal := pattern(_FATAL).search(line)) and (words := pattern(_WORDS).search(fatal[1])):
                 exit_status = status.from_words(words[0], place=log.place(offset))
-        elif head := _THREAD.match(line):
+        elif head := pattern(_THREAD).match(line):
             close()
             open_thread = (head[3] or head[2], head[1] == "Current thread", log.place(offset))
             frames = []
         elif frames is not None:
-            if frame := _FRAME.match(line):
+            if frame := pattern(_FRAME).match(line):
                 frames.append(PythonFrame(frame[1], int(frame[2]) if frame[2].isdigit() else None, frame[3]))
             elif line.strip() not in ("", "...", "<no Python frame>", "Garbage-collecting"):
                 close()

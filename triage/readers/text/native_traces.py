@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
 from triage.crash import Log, NativeFrame, Place, Thread
+from triage.patterns import compile as pattern
 
-_FRAME = re.compile(r"^\s*@\s+0x[0-9a-fA-F]+\s+(.+)$")
+_FRAME = r"^\s*@\s+0x[0-9a-fA-F]+\s+(.+)$"
 _LONGEST_LINE = 16 * 1024
 
 
@@ -18,7 +17,7 @@ def extract(log: Log) -> tuple[Thread, ...]:
     frames: list[NativeFrame] = []
     began: Place | None = None
     for offset, line in log.lines():
-        match = _FRAME.match(line) if "@" in line and len(line) <= _LONGEST_LINE else None
+        match = pattern(_FRAME).match(line) if "@" in line and len(line) <= _LONGEST_LINE else None
         if match:
             began = began or log.place(offset)
             function = match[1].strip()

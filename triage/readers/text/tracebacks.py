@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from triage.crash import Log, PythonException, PythonFrame
+from triage.patterns import compile as pattern
 
 _START = "Traceback (most recent call last)"
-# One short line at a time and no nested repeats: the standard library's engine is safe here.
-_FRAME = re.compile(r'^\s*File "(.+)", line (\d+)(?:, in (.+))?$')
-_IPYTHON_FRAME = re.compile(
-    r"^(?:File )?([^\s:(]+\.py|<ipython-input[^>]*>|Cell In\[\d+\])(?::(\d+)|, line (\d+))?,? in (.+)$"
-)
-_LAST_LINE = re.compile(
+_FRAME = r'^\s*File "(.+)", line (\d+)(?:, in (.+))?$'
+_IPYTHON_FRAME = r"^(?:File )?([^\s:(]+\.py|<ipython-input[^>]*>|Cell In\[\d+\])(?::(\d+)|, line (\d+))?,? in (.+)$"
+_LAST_LINE = (
     r"^(?:E\s{3,})?((?:[A-Za-z_]\w*\.)*_?[A-Z]\w*"
     r"(?:Error|Exception|Interrupt|Exit|Exceeded|Group|Pool|Loss|It))(?:: ?(.*))?$"
 )
@@ -22,11 +19,11 @@ _LINKS = {
     "The above exception was the direct cause": "cause",
 }
 # Where the text of an exception is over: something else has started to speak.
-_OVER = re.compile(
+_OVER = (
     r"^(?:\d{4}-\d\d-\d\d \d\d:\d\d|[IWEF]\d{4} \d\d:|[IWEF] \S+\.(?:cc|h):\d+\]|Process finished|Fatal Python error|"
     r"Epoch \d+/|\$ |>>> |Segmentation fault|Aborted|Killed|terminate called|Exception ignored in|\[\w+\] )"
 )
-_BOILERPLATE = re.compile(
+_BOILERPLATE = (
     r"^(?:Graph execution error:|in user code:|Detected at node|<stack traces unavailable>|Node: |"
     r"  • |Arguments received by|Exception encountered when calling|\d+ root error\(s\) found|"
     r"Call arguments received|\s*File \"|\s*$)"
@@ -60,7 +57,7 @@ def extract(log: Log) -> tuple[PythonException, ...]:
             link, frames = told, None
         elif frames is not None and (frame := _frame(line)):
             frames.append(frame)
-        elif last := _LAST_LINE.match(line):
+        elif last := pattern(_LAST_LINE).match(line):
             if frames is None and not _names_an_exception(last[1]):
                 continue
             message, at = _message(last[2] or "", lines, at)
@@ -71,9 +68,9 @@ def extract(log: Log) -> tuple[PythonException, ...]:
 
 
 def _frame(line: str) -> PythonFrame | None:
-    if match := _FRAME.match(line):
+    if match := pattern(_FRAME).match(line):
         return PythonFrame(match[1], int(match[2]), match[3] or "<module>")
-    if match := _IPYTHON_FRAME.match(line):
+    if match := pattern(_IPYTHON_FRAME).match(line):
         number = match[2] or match[3]
         return PythonFrame(match[1], int(number) if number else None, match[4])
     return None
@@ -89,7 +86,7 @@ def _message(first: str, lines: Sequence[tuple[int, str]], at: int) -> tuple[str
     parts = [first]
     while at < len(lines) and len(parts) < _LONGEST_MESSAGE:
         line = lines[at][1]
-        if _START in line or _OVER.match(line) or _LAST_LINE.match(line) or len(line) > _LONGEST_LINE:
+        if _START in line or pattern(_OVER).match(line) or pattern(_LAST_LINE).match(line) or len(line) > _LONGEST_LINE:
             break
         if any(line.strip().startswith(words) for words in _LINKS):
             break
@@ -104,7 +101,7 @@ def _gist(message: str) -> str:
     """The sentence of a message that tells something: Keras and graph errors bury it under their own framing."""
     lines = message.split("\n")
     for number, line in enumerate(lines):
-        if _BOILERPLATE.match(line) or (number and line.startswith("    ") and "Error:" not in line):
+        if pattern(_BOILERPLATE).match(line) or (number and line.startswith("    ") and "Error:" not in line):
             continue
         return line.strip()
     return lines[0].strip()
