@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# setuptools warns about every editable install that maps a folder, as ours does with signatures/; it is meant so.
+INSTALL := PYTHONWARNINGS=ignore $(BIN)/python -m pip install --quiet --disable-pip-version-check
 SOURCES := setup.cfg setup.py pyproject.toml
 
 .PHONY: demo test lint bench-start clean help
@@ -20,27 +22,27 @@ $(VENV)/.made:
 		{ echo "Python 3.10 or newer is needed; try: make PYTHON=python3.11"; exit 1; }
 	@$(PYTHON) -m venv $(VENV) || \
 		{ echo "The venv module is missing; on Debian and Ubuntu: apt install python3-venv"; exit 1; }
-	@$(BIN)/python -m pip install --quiet --upgrade pip
+	@$(INSTALL) --upgrade pip
 	@touch $@
 
 $(VENV)/.triage: $(VENV)/.made $(SOURCES)
 	@echo "== installing triage"
-	@$(BIN)/python -m pip install --quiet --editable .
+	@$(INSTALL) --editable .
 	@touch $@
 
 $(VENV)/.tensorflow: $(VENV)/.triage
 	@echo "== installing TensorFlow, the thing that is triaged (about 300 MB, a minute or two)"
-	@$(BIN)/python -m pip install --quiet --editable '.[tensorflow]'
+	@$(INSTALL) --editable '.[tensorflow]'
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.triage
 	@echo "== installing what the tests need"
-	@$(BIN)/python -m pip install --quiet --editable '.[test]'
+	@$(INSTALL) --editable '.[test]'
 	@touch $@
 
 $(VENV)/.lint: $(VENV)/.triage
 	@echo "== installing the linters"
-	@$(BIN)/python -m pip install --quiet --editable '.[lint]'
+	@$(INSTALL) --editable '.[lint]'
 	@touch $@
 
 demo: $(VENV)/.tensorflow

@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
+import select
 import subprocess
 import sys
+import time
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -21,9 +25,13 @@ from triage.knowledge.loading import Knowledge
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 LOGS = REPOSITORY / "fixtures" / "logs"
+TRIAGE = (sys.executable, "-m", "triage")
 REQUIRED = {name for name in os.environ.get("TRIAGE_REQUIRE", "").split(",") if name}
-_CHANGES_OUTPUT = ("NO_COLOR", "FORCE_COLOR", "TRIAGE_SIGNATURES", "COLUMNS")
 _AVAILABLE = {"tensorflow": lambda: importlib.util.find_spec("tensorflow") is not None}
+# What would change the output of the command behind a test's back.
+_MEDDLING = {"NO_COLOR", "FORCE_COLOR", "TRIAGE_SIGNATURES", "COLUMNS", "LINES", "PYTHONIOENCODING", "TERM"}
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+_PATIENCE = 60
 
 
 @pytest.fixture
@@ -44,6 +52,11 @@ def knowledge() -> Knowledge:
     return triage.load_knowledge()
 
 
+def clean_environment(**more: str) -> dict[str, str]:
+    """The environment of this process without what would change the output of the command."""
+    return {**{name: value for name, value in os.environ.items() if name not in _MEDDLING}, **more}
+
+
 @pytest.fixture
 def run_triage(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
     """Run the real command; the environment is clean of what would change its output."""
@@ -51,18 +64,83 @@ def run_triage(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]
     def run(
         *arguments: str | Path, input: str | bytes | None = None, **environment: str
     ) -> subprocess.CompletedProcess[str]:
-        clean = {k: v for k, v in os.environ.items() if k not in _CHANGES_OUTPUT}
         data = input.encode() if isinstance(input, str) else input
         done = subprocess.run(
-            [sys.executable, "-m", "triage", *map(str, arguments)],
+            [*TRIAGE, *map(str, arguments)],
             input=data if data is not None else b"",
             capture_output=True,
             cwd=tmp_path,
-            env={**clean, **environment},
-            timeout=60,
+            env=clean_environment(**environment),
+            timeout=_PATIENCE,
         )
         output, errors = done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace")
         return subprocess.CompletedProcess(done.args, done.returncode, output, errors)
+
+    return run
+
+
+@dataclass(frozen=True)
+class Screen:
+    """What a terminal received, and how the command ended."""
+
+    returncode: int
+    raw: str
+
+    @property
+    def lines(self) -> list[str]:
+        """The lines without colours."""
+        return _COLOUR.sub("", self.raw).replace("\r\n", "\n").splitlines()
+
+
+@pytest.fixture
+def in_terminal(tmp_path: Path) -> Callable[..., Screen]:
+    """Run the real command in a terminal of 80 by 24; `typed` is typed once `after` has appeared on the screen."""
+    pty = pytest.importorskip("pty", reason="this system has no pseudo-terminals")
+    import fcntl
+    import struct
+    import termios
+
+    def take_terminal() -> None:
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+    def run(
+        *arguments: str | Path, typed: bytes = b"", after: str = "", columns: int = 80, **environment: str
+    ) -> Screen:
+        keyboard, terminal = pty.openpty()
+        fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        settings = termios.tcgetattr(terminal)
+        settings[3] &= ~termios.ECHO
+        termios.tcsetattr(terminal, termios.TCSANOW, settings)
+        process = subprocess.Popen(
+            [*TRIAGE, *map(str, arguments)],
+            stdin=terminal,
+            stdout=terminal,
+            stderr=terminal,
+            cwd=tmp_path,
+            env=clean_environment(**{"TERM": "xterm-256color", **environment}),
+            start_new_session=True,
+            preexec_fn=take_terminal,
+        )
+        os.close(terminal)
+        seen = b""
+        deadline = time.monotonic() + _PATIENCE
+        while time.monotonic() < deadline:
+            if typed and after.encode() in seen:
+                os.write(keyboard, typed)
+                typed = b""
+            if select.select([keyboard], [], [], 0.1)[0]:
+                try:
+                    data = os.read(keyboard, 65536)
+                except OSError:  # Linux's way of saying that the other side is closed
+                    break
+                if not data:
+                    break
+                seen += data
+        else:
+            process.kill()
+            pytest.fail(f"the command still waits after {_PATIENCE} s; it printed {seen!r}")
+        os.close(keyboard)
+        return Screen(process.wait(_PATIENCE), seen.decode("utf-8", "replace"))
 
     return run
 

@@ -1,0 +1,70 @@
+"""The index that a wheel carries: our pack as a module of constants that says exactly what the YAML says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from building import signature_data, write_pack
+from conftest import LOGS
+
+from triage import patterns
+from triage.diagnosis import diagnose
+from triage.knowledge.index import index_source
+from triage.knowledge.loading import Knowledge, assemble
+from triage.knowledge.pack import PackData, our_directory
+from triage.knowledge.yaml_packs import read_pack
+from triage.readers import Source, read
+from triage.report import DIAGNOSED
+
+
+@pytest.fixture(scope="module")
+def data() -> dict[str, Any]:
+    """What the built module holds."""
+    module: dict[str, Any] = {}
+    exec(compile(index_source(read_pack(our_directory(), "triage")), "built_index.py", "exec"), module)
+    return module["DATA"]
+
+
+@pytest.fixture(scope="module")
+def indexed(data: dict[str, Any]) -> Knowledge:
+    """Our knowledge as an installed triage has it."""
+    pack = PackData("triage", str(our_directory()), data["signatures"], data["tables"], data["digest"])
+    return assemble([pack], data["literals"])
+
+
+def test_the_index_gives_the_same_knowledge_as_the_yaml(indexed: Knowledge) -> None:
+    from_yaml = assemble([read_pack(our_directory(), "triage")])
+    parts = ("signatures", "causes", "noise", "life", "statuses", "exceptions", "documents", "digest", "problems")
+    for part in parts:
+        assert getattr(indexed, part) == getattr(from_yaml, part), part
+    assert indexed.signatures
+
+
+def test_the_order_of_causes_and_signatures_is_kept(indexed: Knowledge) -> None:
+    from_yaml = assemble([read_pack(our_directory(), "triage")])
+    assert list(indexed.causes) == list(from_yaml.causes)
+    assert list(indexed.signatures) == list(from_yaml.signatures)
+
+
+def test_the_literals_are_those_that_matching_would_work_out(data: dict[str, Any]) -> None:
+    assert data["literals"] == {pattern: patterns.literals(pattern) for pattern in data["literals"]}
+
+
+def test_every_pattern_over_logs_is_in_the_index(data: dict[str, Any], indexed: Knowledge) -> None:
+    assert {*indexed.noise, *indexed.life} <= set(data["literals"])
+    assert "Dst tensor is not initialized" in data["literals"], "a pattern inside a combinator"
+
+
+def test_a_diagnosis_with_the_index_is_the_diagnosis_with_the_yaml(indexed: Knowledge, knowledge: Knowledge) -> None:
+    crash = read(Source(str(LOGS / "oom_in_fit-2.21.log")), 0)
+    with_index = diagnose(crash, indexed, version="test")
+    assert with_index.verdict == DIAGNOSED
+    assert with_index.diagnoses == diagnose(crash, knowledge, version="test").diagnoses
+
+
+def test_a_pack_with_a_fault_is_not_built(tmp_path: Path) -> None:
+    pack = write_pack(tmp_path / "house", {"house/broken": signature_data(cause="house.unheard-of")})
+    with pytest.raises(ValueError, match=r"broken\.yaml:2: unknown cause 'house\.unheard-of'"):
+        index_source(read_pack(str(pack)))

@@ -1,0 +1,218 @@
+"""Private packs laid over ours: what they add, replace and switch off, and how a broken one is named and left out."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from building import PRIVATE_CAUSE, PRIVATE_LINE, crash_of, line_with, signature_data, write_pack
+
+import triage
+from triage.crash import Place
+from triage.diagnosis import diagnose
+from triage.knowledge.loading import UNKNOWN_CAUSE_PRIOR, Knowledge, load
+from triage.knowledge.pack import private_directories
+
+OURS = "gpu/out-of-memory"
+# What a private signature may get wrong: the words of the problem, and the line's words it points at.
+BROKEN = {
+    "unknown clue kind 'smell'": signature_data(clues=[{"id": "nose", "smell": "burnt"}]),
+    "unknown cause 'house.unheard-of'": signature_data(cause="house.unheard-of"),
+    "a fix without 'verify'": signature_data(fix=[{"do": "Wait."}]),
+    "unknown grade 'certain'": signature_data(grade="certain"),
+    "'tests' is missing": signature_data(tests=None),
+}
+
+
+def test_ours_alone_has_no_problem_and_no_private_pack(knowledge: Knowledge) -> None:
+    assert knowledge.signatures
+    assert (knowledge.problems, knowledge.packs) == ((), ())
+
+
+def test_every_signature_of_ours_has_a_cause_with_a_page(knowledge: Knowledge) -> None:
+    assert {s.cause for s in knowledge.signatures.values()} <= set(knowledge.causes)
+
+
+def test_a_private_pack_is_laid_over_ours(tmp_path: Path, knowledge: Knowledge) -> None:
+    both = load((str(write_pack(tmp_path / "house", {"house/scheduler": signature_data()})),))
+    assert set(both.signatures) == {*knowledge.signatures, "house/scheduler"}
+    assert both.signatures["house/scheduler"].pack == "house"
+    assert both.packs == ("house",)
+    assert both.problems == ()
+
+
+def test_a_private_signature_replaces_ours_of_the_same_id(tmp_path: Path) -> None:
+    data = signature_data(title="The card of this house is full", cause="gpu.out-of-memory")
+    both = load((str(write_pack(tmp_path / "house", {OURS: data})),))
+    assert both.signatures[OURS].title == "The card of this house is full"
+
+
+def test_the_last_pack_lies_on_top(tmp_path: Path) -> None:
+    packs = [
+        write_pack(tmp_path / name, {"house/scheduler": signature_data(title=f"Title of {name}")})
+        for name in ("first", "second")
+    ]
+    both = load(tuple(map(str, packs)))
+    assert both.signatures["house/scheduler"].title == "Title of second"
+    assert both.packs == ("first", "second")
+
+
+def test_a_private_pack_switches_ours_off(tmp_path: Path, knowledge: Knowledge) -> None:
+    both = load((str(write_pack(tmp_path / "house", pack={"schema": 1, "name": "house", "disables": [OURS]})),))
+    assert set(both.signatures) == set(knowledge.signatures) - {OURS}
+
+
+def test_a_pack_may_replace_what_it_switches_off(tmp_path: Path) -> None:
+    tables = {"pack": {"schema": 1, "name": "house", "disables": [OURS]}}
+    data = signature_data(cause="gpu.out-of-memory")
+    both = load((str(write_pack(tmp_path / "house", {OURS: data}, **tables)),))
+    assert both.signatures[OURS].pack == "house"
+
+
+def test_a_private_pack_may_bring_causes_noise_and_pages_of_its_own(tmp_path: Path, knowledge: Knowledge) -> None:
+    pack = write_pack(
+        tmp_path / "house",
+        {"house/scheduler": signature_data(cause=PRIVATE_CAUSE)},
+        causes={PRIVATE_CAUSE: {"title": "The house took the node", "prior": 0.03}, "house.rare": {"title": "Rare"}},
+        noise={"noise": ["house greeting of the day"]},
+        explanations={"statuses": {"exit 77": {"means": "The slot is over."}}},
+    )
+    both = load((str(pack),))
+    assert both.problems == ()
+    assert both.causes[PRIVATE_CAUSE].prior == 0.03
+    assert both.causes["house.rare"].prior == UNKNOWN_CAUSE_PRIOR
+    assert both.noise == (*knowledge.noise, "house greeting of the day")
+    assert both.statuses["exit 77"]["means"] == "The slot is over."
+    assert both.statuses["SIGSEGV"] == knowledge.statuses["SIGSEGV"]
+
+
+def test_a_private_signature_can_be_the_diagnosis(tmp_path: Path) -> None:
+    pack = write_pack(
+        tmp_path / "house",
+        {"house/scheduler": signature_data(cause=PRIVATE_CAUSE)},
+        causes={PRIVATE_CAUSE: {"title": "The house took the node", "prior": 0.03}},
+    )
+    report = diagnose(crash_of("step 4", PRIVATE_LINE), load((str(pack),)), version="test")
+    assert (report.diagnoses[0].cause, report.diagnoses[0].because[0].place) == (PRIVATE_CAUSE, Place(0, 2))
+
+
+@pytest.mark.parametrize("what", BROKEN)
+def test_a_broken_private_signature_is_named_and_skipped_while_the_rest_works(tmp_path: Path, what: str) -> None:
+    pack = write_pack(tmp_path / "house", {"house/broken": BROKEN[what], "house/scheduler": signature_data()})
+    both = load((str(pack),))
+    (problem,) = both.problems
+    assert what in problem.what
+    assert problem.file == str(pack / "house" / "broken.yaml")
+    assert problem.line
+    assert problem.instead
+    assert "house/broken" not in both.signatures
+    assert {"house/scheduler", OURS} <= set(both.signatures)
+
+
+def test_the_line_named_is_that_of_the_fault(tmp_path: Path) -> None:
+    pack = write_pack(tmp_path / "house", {"house/broken": BROKEN["unknown clue kind 'smell'"]})
+    (problem,) = load((str(pack),)).problems
+    assert problem.line == line_with(pack / "house" / "broken.yaml", "smell")
+    assert str(problem).startswith(f"{problem.file}:{problem.line}: unknown clue kind 'smell'; write one of log,")
+
+
+def test_a_broken_private_signature_leaves_ours_of_the_same_id_in_place(tmp_path: Path) -> None:
+    pack = write_pack(tmp_path / "house", {OURS: signature_data(grade="certain")})
+    both = load((str(pack),))
+    assert both.signatures[OURS].pack == "triage"
+
+
+def test_a_file_that_is_not_yaml_is_named_with_its_line(tmp_path: Path) -> None:
+    pack = write_pack(tmp_path / "house", {"house/broken": "title: fine\ncause: [unclosed\n"})
+    (problem,) = load((str(pack),)).problems
+    assert problem.what.startswith("not YAML")
+    assert problem.line in (2, 3)
+
+
+def test_a_file_with_an_impossible_date_is_named_and_skipped(tmp_path: Path) -> None:
+    pack = write_pack(tmp_path / "house", {"house/broken": "title: 2024-13-45\n", "house/scheduler": signature_data()})
+    both = load((str(pack),))
+    assert [problem.file for problem in both.problems] == [str(pack / "house" / "broken.yaml")]
+    assert "house/scheduler" in both.signatures
+
+
+def test_a_pattern_that_re2_does_not_take_is_named_and_skipped(tmp_path: Path) -> None:
+    clues = [{"id": "ahead", "log": "this line (?=and the next)"}]
+    pack = write_pack(tmp_path / "house", {"house/broken": signature_data(clues=clues)})
+    both = load((str(pack),))
+    report = diagnose(crash_of("this line and the next"), both, version="test")
+    assert report.verdict == "unknown"
+    (problem,) = both.problems
+    assert "RE2" in problem.what
+    assert problem.line == line_with(pack / "house" / "broken.yaml", "this line")
+
+
+@pytest.mark.parametrize(
+    "tables",
+    [
+        {"causes": ["not", "a", "mapping"]},
+        {"causes": {"house.a": None}},
+        {"causes": {"house.a": {"prior": "often"}}},
+        {"causes": {"house.a": {"prior": 0}}},
+        {"noise": ["not", "a", "mapping"]},
+        {"noise": {"noise": ["an (unclosed group"]}},
+        {"explanations": ["not", "a", "mapping"]},
+        {"pack": {"schema": 1, "name": "house", "disables": OURS}},
+    ],
+    ids=str,
+)
+def test_a_broken_table_is_named_while_the_signatures_work(tmp_path: Path, tables: dict[str, Any]) -> None:
+    data = signature_data(cause="house.a") if "causes" in tables else signature_data()
+    pack = write_pack(tmp_path / "house", {"house/scheduler": data}, **tables)
+    both = load((str(pack),))
+    diagnose(crash_of("Traceback of something", exit="1"), both, version="test")
+    assert any(problem.file == str(pack / f"{next(iter(tables))}.yaml") for problem in both.problems)
+    assert OURS in both.signatures
+
+
+def test_a_pack_without_schema_is_named_and_its_signatures_are_still_used(tmp_path: Path) -> None:
+    pack = write_pack(tmp_path / "house", {"house/scheduler": signature_data()}, pack={"name": "house"})
+    both = load((str(pack),))
+    assert [(p.file, p.instead) for p in both.problems] == [(str(pack / "pack.yaml"), "schema: 1")]
+    assert "house/scheduler" in both.signatures
+
+
+def test_a_pack_that_does_not_exist_is_named(tmp_path: Path, knowledge: Knowledge) -> None:
+    both = load((str(tmp_path / "nowhere"),))
+    (problem,) = both.problems
+    assert problem.file == str(tmp_path / "nowhere")
+    assert set(both.signatures) == set(knowledge.signatures)
+
+
+def test_triage_signatures_names_packs_too_after_those_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRIAGE_SIGNATURES", os.pathsep.join(["/packs/a", "", "/packs/b"]))
+    assert private_directories(("/packs/given",)) == ("/packs/given", "/packs/a", "/packs/b")
+
+
+def test_without_triage_signatures_only_those_given_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TRIAGE_SIGNATURES", raising=False)
+    assert private_directories(()) == ()
+
+
+def test_the_library_loads_the_packs_of_triage_signatures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pack = write_pack(tmp_path / "house", {"house/scheduler": signature_data()})
+    monkeypatch.setenv("TRIAGE_SIGNATURES", str(pack))
+    assert triage.load_knowledge().packs == ("house",)
+
+
+def test_the_command_names_a_broken_private_signature_and_still_answers(tmp_path: Path, run_triage: Any) -> None:
+    pack = write_pack(tmp_path / "house", {"house/broken": signature_data(grade="certain")})
+    done = run_triage("explain", "SIGSEGV", TRIAGE_SIGNATURES=str(pack))
+    assert "SIGSEGV" in done.stdout
+    assert done.returncode == 0
+
+
+def test_the_command_analyses_with_a_broken_private_signature_named_on_stderr(tmp_path: Path, run_triage: Any) -> None:
+    broken = signature_data(grade="certain")
+    pack = write_pack(tmp_path / "house", {"house/broken": broken, "house/scheduler": signature_data()})
+    done = run_triage("analyze", "-", input=PRIVATE_LINE + "\n", TRIAGE_SIGNATURES=str(pack))
+    line = line_with(pack / "house" / "broken.yaml", "grade")
+    assert f"{pack / 'house' / 'broken.yaml'}:{line}: unknown grade 'certain'" in done.stderr
+    assert "host.out-of-memory" in done.stdout

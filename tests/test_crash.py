@@ -1,0 +1,285 @@
+"""The facts of a crash: their names, their places, and how those of several inputs become one incident."""
+
+from __future__ import annotations
+
+import pytest
+
+from triage import status
+from triage.crash import (
+    Crash,
+    Environment,
+    ExitStatus,
+    Input,
+    Library,
+    Log,
+    LogRecord,
+    Memory,
+    NativeFrame,
+    Place,
+    Process,
+    PythonException,
+    PythonFrame,
+    RuntimeMessage,
+    Thread,
+    merge,
+    with_exit,
+)
+
+GIB = 1024**3
+
+
+# Names
+
+
+@pytest.mark.parametrize(
+    ("function", "name"),
+    [
+        ("tensorflow::EncodePngOp::Compute()", "tensorflow::EncodePngOp::Compute"),
+        ("tensorflow::png::WriteImageToBuffer<>()", "tensorflow::png::WriteImageToBuffer"),
+        ("std::vector<std::pair<int, Map<a, b>>>::at(unsigned long) const", "std::vector::at"),
+        ("tensorflow::(anonymous namespace)::EagerLocalExecute()", "tensorflow::{anonymous}::EagerLocalExecute"),
+        ("TFE_Execute", "TFE_Execute"),
+        ("cfunction_call", "cfunction_call"),
+    ],
+)
+def test_a_native_function_is_named_without_its_arguments(function: str, name: str) -> None:
+    assert NativeFrame(None, function).name == name
+
+
+@pytest.mark.parametrize("function", ["()", "(*)(int)", "<>"])
+def test_a_function_that_is_nothing_but_arguments_still_has_a_name(function: str) -> None:
+    assert NativeFrame(None, function).name == function
+
+
+@pytest.mark.parametrize(
+    ("frame", "name"),
+    [
+        (NativeFrame("/usr/lib/libc.so.6", None, 0x1F), "libc.so.6+0x1f"),
+        (NativeFrame(r"C:\Windows\System32\ucrtbase.dll", None, 0x7286E), "ucrtbase.dll+0x7286e"),
+        (NativeFrame("libc.so.6", None, 0), "libc.so.6+0x0"),
+        (NativeFrame("libc.so.6", None), "libc.so.6"),
+        (NativeFrame(None, None), "unknown module"),
+    ],
+)
+def test_a_frame_without_a_symbol_is_named_by_module_and_offset(frame: NativeFrame, name: str) -> None:
+    assert frame.name == name
+
+
+@pytest.mark.parametrize(
+    ("type_name", "short"),
+    [
+        ("tensorflow.python.framework.errors_impl.ResourceExhaustedError", "ResourceExhaustedError"),
+        ("numpy._core._exceptions._ArrayMemoryError", "_ArrayMemoryError"),
+        ("KeyError", "KeyError"),
+    ],
+)
+def test_an_exception_is_known_by_its_class_without_the_module(type_name: str, short: str) -> None:
+    assert PythonException(type_name, "").short_type == short
+
+
+def test_a_plain_exit_is_labelled_as_an_exit() -> None:
+    assert ExitStatus(code=3, name="exit 3", kind="exit").label == "exit 3"
+
+
+def test_facts_cannot_be_changed() -> None:
+    with pytest.raises(AttributeError):
+        Crash().primary = 1  # type: ignore[misc]
+
+
+# The log and its places
+
+
+def test_every_character_of_a_log_knows_its_original_line() -> None:
+    log = Log(3, ["first", "second", "", "fourth"])
+    lines = [log.place(offset).line for offset in range(len(log.text))]
+    assert lines == [1] * len("first\n") + [2] * len("second\n") + [3] + [4] * len("fourth")
+    assert log.place(0).input == 3
+
+
+def test_places_are_those_of_the_original_where_lines_were_left_out() -> None:
+    log = Log(0, ["head", "bar 1/2", "bar 2/2", "tail"], [1, 2, 2, 900])
+    assert [log.place(log.text.index(word)).line for word in ("head", "bar 1", "bar 2", "tail")] == [1, 2, 2, 900]
+
+
+def test_an_offset_past_the_end_stands_on_the_last_line() -> None:
+    assert Log(0, ["a", "b"]).place(99) == Place(0, 2)
+
+
+def test_a_log_without_lines_has_a_place_without_a_line() -> None:
+    assert Log(7, []).place(0) == Place(7, None)
+
+
+def test_lines_come_with_the_offset_at_which_they_start() -> None:
+    log = Log(0, ["one", "", "three"])
+    assert list(log.lines()) == [(0, "one"), (4, ""), (5, "three")]
+    assert all(log.text.startswith(line, offset) for offset, line in log.lines())
+
+
+@pytest.mark.parametrize(
+    ("offset", "line"), [(0, "one"), (2, "one"), (3, "one"), (4, "two"), (8, "three"), (12, "three")]
+)
+def test_the_line_around_an_offset(offset: int, line: str) -> None:
+    assert Log(0, ["one", "two", "three"]).line(offset) == line
+
+
+# The primary process
+
+
+def test_the_exit_and_the_threads_of_a_crash_are_those_of_its_primary_process() -> None:
+    worker = Process(pid=2, role="worker", exit=status.from_code(-11), threads=(Thread("w"),))
+    crash = Crash(processes=(Process(pid=1), worker), primary=1)
+    assert crash.exit is worker.exit
+    assert [thread.name for thread in crash.threads] == ["w"]
+
+
+def test_the_thread_that_crashed_comes_first_and_the_others_keep_their_order() -> None:
+    threads = (Thread("a"), Thread("b"), Thread("c", crashed=True), Thread("d"))
+    assert [t.name for t in Crash(processes=(Process(threads=threads),)).threads] == ["c", "a", "b", "d"]
+
+
+def test_a_crash_without_a_process_has_no_exit_and_no_threads() -> None:
+    assert Crash().exit is None
+    assert Crash().threads == ()
+
+
+@pytest.mark.parametrize(
+    ("crash", "empty"),
+    [
+        (Crash(), True),
+        (Crash(logs=(Log(0, [" ", ""]),)), True),
+        (Crash(logs=(Log(0, ["Epoch 1/5"]),)), False),
+        (Crash(processes=(Process(exit=status.from_code(0)),)), False),
+        (Crash(exceptions=(PythonException("KeyError", ""),)), False),
+        (Crash(processes=(Process(threads=(Thread(),)),)), False),
+    ],
+)
+def test_a_crash_is_empty_when_its_inputs_hold_nothing_at_all(crash: Crash, empty: bool) -> None:
+    assert crash.is_empty is empty
+
+
+def test_the_exit_code_that_the_person_saw_beats_what_the_log_says() -> None:
+    crash = Crash(processes=(Process(pid=4711, exit=status.from_code(1)),))
+    told = with_exit(crash, status.from_code(139))
+    assert told.exit is not None
+    assert told.exit.signal == "SIGSEGV"
+    assert told.processes[0].pid == 4711
+    assert crash.exit is not None
+    assert crash.exit.code == 1, "the given crash stays as it was"
+
+
+def test_an_exit_code_can_be_told_where_the_log_names_no_process() -> None:
+    told = with_exit(Crash(), status.from_code(-9))
+    assert told.exit is not None
+    assert told.exit.signal == "SIGKILL"
+
+
+# Several inputs of one incident
+
+
+def _with_exit_code(code: int) -> Crash:
+    return Crash(processes=(Process(exit=status.from_code(code)),))
+
+
+def test_one_input_is_left_as_it_is() -> None:
+    crash = _with_exit_code(139)
+    assert merge([crash]) is crash
+
+
+def test_nothing_at_all_is_an_empty_crash() -> None:
+    assert merge([]).is_empty
+
+
+def test_facts_of_all_inputs_are_kept_in_their_order() -> None:
+    def part(number: int) -> Crash:
+        return Crash(
+            inputs=(Input(number, "log", f"{number}.log"),),
+            exceptions=(PythonException("KeyError", str(number)),),
+            records=(LogRecord("F", "a.cc", str(number), Place(number, 1)),),
+            messages=(RuntimeMessage("heap", str(number), Place(number, 2)),),
+            logs=(Log(number, [str(number)]),),
+            unread=(f"a part of {number}",),
+        )
+
+    whole = merge([part(0), part(1), part(2)])
+    assert [i.id for i in whole.inputs] == [0, 1, 2]
+    assert [e.message for e in whole.exceptions] == ["0", "1", "2"]
+    assert [r.message for r in whole.records] == ["0", "1", "2"]
+    assert [m.text for m in whole.messages] == ["0", "1", "2"]
+    assert [log.input for log in whole.logs] == [0, 1, 2]
+    assert whole.unread == ("a part of 0", "a part of 1", "a part of 2")
+
+
+@pytest.mark.parametrize(
+    ("codes", "told"),
+    [
+        ((1, 139), "SIGSEGV"),
+        ((139, 1), "SIGSEGV"),
+        ((0, 3), "exit 3"),
+        ((0, 0xC0000005, 1), "STATUS_ACCESS_VIOLATION"),
+    ],
+)
+def test_a_death_tells_more_than_an_exit_code_and_a_failure_more_than_success(
+    codes: tuple[int, ...], told: str
+) -> None:
+    seen = merge([_with_exit_code(code) for code in codes]).exit
+    assert seen is not None
+    assert seen.name == told
+
+
+def test_a_fast_fail_with_its_subcode_tells_more_than_the_bare_code() -> None:
+    dump = Crash(processes=(Process(exit=status.from_code(0xC0000409, 7)),))
+    for parts in ([dump, _with_exit_code(-1073740791)], [_with_exit_code(-1073740791), dump]):
+        seen = merge(parts).exit
+        assert seen is not None
+        assert seen.subcode_name == "FAST_FAIL_FATAL_APP_EXIT"
+
+
+def test_threads_pid_and_command_come_from_whichever_input_has_them() -> None:
+    frame = PythonFrame("train.py", 6, "<module>")
+    log = Crash(processes=(Process(command="train.py", threads=(Thread("main", python_stack=(frame,)),)),))
+    core = Crash(processes=(Process(pid=4711, threads=(Thread("worker", crashed=True),)),))
+    whole = merge([log, Crash(), core])
+    assert (whole.processes[0].pid, whole.processes[0].command) == (4711, "train.py")
+    assert [thread.name for thread in whole.threads] == ["worker", "main"]
+
+
+def test_other_processes_stay_behind_the_primary_one() -> None:
+    part = Crash(processes=(Process(pid=1, role="worker"), Process(pid=2)), primary=1)
+    whole = merge([part, _with_exit_code(139)])
+    assert [process.pid for process in whole.processes] == [2, 1]
+    assert whole.primary == 0
+
+
+def test_memory_keeps_the_highest_peak_the_tightest_limit_with_its_source_and_all_kills() -> None:
+    whole = merge(
+        [
+            Crash(memory=Memory(peak_bytes=2 * GIB, limit_bytes=24 * GIB, limit_source="machine", oom_kills=1)),
+            Crash(memory=Memory(peak_bytes=3 * GIB)),
+            Crash(memory=Memory(limit_bytes=4 * GIB, limit_source="cgroup", oom_kills=2)),
+        ]
+    )
+    assert whole.memory == Memory(3 * GIB, 4 * GIB, "cgroup", 3)
+
+
+def test_memory_that_no_input_tells_stays_unknown_and_zero_stays_zero() -> None:
+    assert merge([Crash(), Crash()]).memory == Memory()
+    assert merge([Crash(memory=Memory(oom_kills=0)), Crash()]).memory.oom_kills == 0
+
+
+def test_the_environment_adds_up_and_the_first_input_wins_where_two_disagree() -> None:
+    first = Environment(os="linux", packages=(("tensorflow", "2.21.0"),), gpus=("Tesla T4",))
+    second = Environment(
+        os="windows",
+        python="3.11",
+        packages=(("tensorflow", "2.15.1"), ("numpy", "1.26.4")),
+        cpu_flags=("avx",),
+        gpus=("Tesla T4",),
+        libraries=(Library("cudnn", "8.3.2"),),
+        libraries_complete=True,
+    )
+    whole = merge([Crash(environment=first), Crash(environment=second)]).environment
+    assert (whole.os, whole.python) == ("linux", "3.11")
+    assert (whole.package("tensorflow"), whole.package("numpy"), whole.package("jax")) == ("2.21.0", "1.26.4", None)
+    assert (whole.cpu_flags, whole.gpus) == (("avx",), ("Tesla T4",))
+    assert whole.libraries == (Library("cudnn", "8.3.2"),)
+    assert whole.libraries_complete
