@@ -7,6 +7,7 @@ frozen dataclasses because forty of those take 30 ms to define, as long as all t
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
 from typing import NamedTuple
 
 
@@ -199,34 +200,32 @@ class Input(NamedTuple):
 class Log:
     """Normalised log text in which every character still knows its line in the original."""
 
-    __slots__ = ("_starts", "input", "numbers", "text")
+    __slots__ = ("_lines", "_starts", "input", "numbers", "text")
 
     def __init__(self, input: int, lines: Sequence[str], numbers: Sequence[int] | None = None) -> None:
         self.input = input
         self.text = "\n".join(lines)
-        self.numbers = array("Q", numbers if numbers is not None else range(1, len(lines) + 1))
+        self.numbers = numbers if numbers is not None else range(1, len(lines) + 1)
+        self._lines = lines
         self._starts: array[int] | None = None
 
-    def _line_starts(self) -> "array[int]":
-        if self._starts is None:
-            starts = array("Q", [0])
-            at = self.text.find("\n")
-            while at >= 0:
-                starts.append(at + 1)
-                at = self.text.find("\n", at + 1)
-            self._starts = starts
-        return self._starts
+    @property
+    def is_blank(self) -> bool:
+        """Whether there is nothing in it."""
+        return not self.text or self.text.isspace()
 
     def place(self, offset: int) -> Place:
         """The original place of a character offset."""
         if not self.numbers:
             return Place(self.input)
-        return Place(self.input, self.numbers[bisect_right(self._line_starts(), offset) - 1])
+        if self._starts is None:
+            self._starts = array("Q", [0, *accumulate(len(line) + 1 for line in self._lines)])
+        return Place(self.input, self.numbers[bisect_right(self._starts, offset, hi=len(self._lines)) - 1])
 
     def lines(self) -> Iterator[tuple[int, str]]:
         """Every line with the offset at which it starts."""
         offset = 0
-        for line in self.text.split("\n"):
+        for line in self._lines:
             yield offset, line
             offset += len(line) + 1
 
@@ -265,7 +264,7 @@ class Crash(NamedTuple):
     @property
     def is_empty(self) -> bool:
         """Whether the inputs hold nothing at all."""
-        said_something = any(log.text.strip() for log in self.logs)
+        said_something = any(not log.is_blank for log in self.logs)
         return not (said_something or self.exit or self.threads or self.exceptions)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import NamedTuple
 
@@ -86,24 +86,27 @@ class Facts:
         return self._log_findings[sought.pattern]
 
     def _search_logs(self, pattern: str, after: tuple[int, int]) -> Finding:
-        logs = [log for log in self.crash.logs if log.text.strip()]
+        logs = [log for log in self.crash.logs if not log.is_blank]
         for log in logs:
-            for match in self.matches_in(log, pattern):
-                at = (log.input, match.start())
-                if at > after:
-                    values = {name: text for name, text in match.groupdict().items() if text is not None}
-                    return Hit(log.place(match.start()), log.line(match.start()), at, values)
+            if log.input < after[0]:
+                continue
+            start = after[1] + 1 if log.input == after[0] else 0
+            match = self._first_match(log, pattern, start)
+            if match is not None:
+                at = match.start()
+                values = {name: text for name, text in match.groupdict().items() if text is not None}
+                return Hit(log.place(at), log.line(at), (log.input, at), values)
         whole = all(entry.complete for entry in self.crash.inputs)
         return ABSENT if logs and whole else UNSEEN
 
-    def matches_in(self, log: Log, pattern: str) -> Iterator[patterns.Match]:
-        """Every match of a pattern in a log; without the texts it needs it is not even compiled."""
+    def _first_match(self, log: Log, pattern: str, start: int) -> patterns.Match | None:
+        """The first match behind a place; without the texts that it needs a pattern is not even compiled."""
         needles = self._literals.get(pattern)
         if needles is None:
             needles = patterns.literals(pattern)
-        if needles and not any(needle in log.text for needle in needles):
-            return iter(())
-        return patterns.compile(pattern).finditer(log.text)
+        if needles and not any(log.text.find(needle, start) >= 0 for needle in needles):
+            return None
+        return patterns.compile(pattern).search(log.text, start)
 
     def _exception(self, sought: ExceptionSeen, after: tuple[int, int]) -> Finding:
         for error in self.crash.exceptions:
@@ -119,7 +122,7 @@ class Facts:
             return Hit(
                 error.place, f"{error.short_type}: {error.message.splitlines()[0] if error.message else ''}", at, values
             )
-        return ABSENT if any(log.text.strip() for log in self.crash.logs) else UNSEEN
+        return ABSENT if any(not log.is_blank for log in self.crash.logs) else UNSEEN
 
     def _any(self, sought: AnyOf, after: tuple[int, int]) -> Finding:
         findings = [self.find(clue.sought, after) for clue in sought.clues]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from triage import patterns
 from triage.crash import Crash
-from triage.diagnosis.matching import Facts
+from triage.diagnosis.matching import Facts, Hit
 from triage.diagnosis.ranking import Ranking
+from triage.knowledge.clues import LogSeen
 from triage.knowledge.loading import Knowledge
 from triage.report import DIAGNOSED, NO_CRASH, UNCERTAIN, UNKNOWN, Diagnosis
 
@@ -35,10 +36,9 @@ def nothing_died(facts: Facts, knowledge: Knowledge) -> bool:
     if any(record.severity == "F" for record in crash.records):
         return False
     last_trouble = _last_trouble(crash, knowledge)
-    last_life = _last_life(facts, knowledge)
     if last_trouble is None:
-        return last_life is not None or _only_noise(crash, knowledge)
-    return last_life is not None and last_life > last_trouble
+        return _lives_on(facts, knowledge, (-1, -1)) or _only_noise(crash, knowledge)
+    return _lives_on(facts, knowledge, last_trouble)
 
 
 def _last_trouble(crash: Crash, knowledge: Knowledge) -> tuple[int, int] | None:
@@ -50,20 +50,14 @@ def _last_trouble(crash: Crash, knowledge: Knowledge) -> tuple[int, int] | None:
     return max(troubles, default=None)
 
 
-def _last_life(facts: Facts, knowledge: Knowledge) -> tuple[int, int] | None:
-    """Where the last line stands that only a living program prints."""
-    places = [
-        (log.input, match.start())
-        for log in facts.crash.logs
-        for pattern in knowledge.life
-        for match in facts.matches_in(log, pattern)
-    ]
-    return max(places, default=None)
+def _lives_on(facts: Facts, knowledge: Knowledge, after: tuple[int, int]) -> bool:
+    """Whether a line that only a living program prints stands behind a place."""
+    return any(isinstance(facts.find(LogSeen(pattern), after), Hit) for pattern in knowledge.life)
 
 
 def _only_noise(crash: Crash, knowledge: Knowledge) -> bool:
     """Whether every line is start-up noise that is known to be harmless."""
-    lines = [line for log in crash.logs for line in log.text.split("\n") if line.strip()]
+    lines = [line for log in crash.logs for _, line in log.lines() if line.strip()]
     return bool(lines) and all(_is_noise(line, knowledge) for line in lines)
 
 

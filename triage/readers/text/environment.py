@@ -23,6 +23,7 @@ _PACKAGES = (
     ("numpy", r"(?i)\bnumpy(?: version)?(?:==|: )(?P<version>\d\.\d{1,2}(?:\.\d{1,2})?)\b"),
     ("protobuf", r"(?i)\bprotobuf(?: version)?(?:==|: )(?P<version>\d{1,2}\.\d{1,2}(?:\.\d{1,2})?)\b"),
 )
+_LOOK_AT = 512 * 1024
 _OPENED = r"Successfully opened (?:dynamic|CUDA) library (?P<name>[\w.+-]+)"
 _CUDNN = r"Loaded cuDNN version (?P<number>\d{4,6})"
 _GPU = r"name: (?P<name>(?:NVIDIA |GeForce |Tesla |Quadro |TITAN |RTX )[\w -]{2,40}?)(?:,| computeCap| major:|$)"
@@ -31,7 +32,8 @@ _CPU_FLAGS = r"(?:^|\n)flags\s*: (?P<flags>[a-z0-9_ ]+)"
 
 def extract(log: Log, told_os: str | None) -> Environment:
     """The environment as far as the text tells it; `told_os` is what the exit status already proves."""
-    text = log.text
+    # Where it ran is told at the beginning, and in the stacks at the end.
+    text = log.text if len(log.text) <= 2 * _LOOK_AT else log.text[:_LOOK_AT] + "\n" + log.text[-_LOOK_AT:]
     packages = {}
     lower = text.lower()
     for name, pattern in _PACKAGES:

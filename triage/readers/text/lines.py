@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import re
+from array import array
 from collections import deque
 from collections.abc import Iterator
 from typing import BinaryIO, NamedTuple
@@ -11,8 +12,8 @@ from typing import BinaryIO, NamedTuple
 from triage.readers.sniffing import utf16_without_mark
 
 # A training log of a week is a few MB; past these sizes the middle is left out and the report says so.
-KEEP_HEAD = 16 * 1024 * 1024
-KEEP_TAIL = 48 * 1024 * 1024
+KEEP_HEAD = 8 * 1024 * 1024
+KEEP_TAIL = 24 * 1024 * 1024
 # Nothing that tells a cause is longer than this; a longer line keeps its beginning and its end.
 LONGEST_LINE = 64 * 1024
 _CHUNK = 1024 * 1024
@@ -34,19 +35,21 @@ class Content(NamedTuple):
     """The kept lines, their original numbers, and how much was left out of the middle, in words."""
 
     lines: list[str]
-    numbers: list[int]
+    numbers: array[int]
     left_out: str
 
 
 def read_lines(head: bytes, rest: BinaryIO) -> Content:
     """Read a stream to its end, keeping its first and last parts."""
-    kept: list[tuple[int, str]] = []
+    lines: list[str] = []
+    numbers: array[int] = array("Q")
     tail: deque[tuple[int, str]] = deque()
     head_size = tail_size = dropped = dropped_lines = 0
     for number, raw in enumerate(_raw_lines(head, rest), 1):
         for text in _normalise(raw):
             if head_size < KEEP_HEAD:
-                kept.append((number, text))
+                lines.append(text)
+                numbers.append(number)
                 head_size += len(text) + 1
                 continue
             tail.append((number, text))
@@ -56,13 +59,16 @@ def read_lines(head: bytes, rest: BinaryIO) -> Content:
                 tail_size -= size
                 dropped += size
                 dropped_lines += 1
-    kept.extend(tail)
+    lines += [text for _, text in tail]
+    numbers.extend(number for number, _ in tail)
     left_out = f"{dropped_lines} lines ({dropped // (1024 * 1024)} MiB)" if dropped else ""
-    return Content([text for _, text in kept], [number for number, _ in kept], left_out)
+    return Content(lines, numbers, left_out)
 
 
 def normalise_line(raw: str) -> str:
     """One line without escape sequences and control characters."""
+    if raw.isprintable():
+        return raw.rstrip()
     if "\x1b" in raw:
         raw = re.sub(_ESCAPES, "", raw)
     return raw.translate(_CONTROLS).rstrip()

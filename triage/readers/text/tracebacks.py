@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from triage.crash import Log, PythonException, PythonFrame
 from triage.patterns import compile as pattern
 
 _START = "Traceback (most recent call last)"
 _FRAME = r'^\s*File "(.+)", line (\d+)(?:, in (.+))?$'
 _IPYTHON_FRAME = r"^(?:File )?([^\s:(]+\.py|<ipython-input[^>]*>|Cell In\[\d+\])(?::(\d+)|, line (\d+))?,? in (.+)$"
+_ENDINGS = ("Error", "Exception", "Interrupt", "Exit", "Exceeded", "Group", "Pool", "Loss", "It")
 _LAST_LINE = (
     r"^(?:E\s{3,})?((?:[A-Za-z_]\w*\.)*_?[A-Z]\w*"
     r"(?:Error|Exception|Interrupt|Exit|Exceeded|Group|Pool|Loss|It))(?:: ?(.*))?$"
@@ -41,30 +40,77 @@ def extract(log: Log) -> tuple[PythonException, ...]:
         and "Interrupt" not in log.text
     ):
         return ()
-    lines = list(log.lines())
     found: list[PythonException] = []
     link: str | None = None
     frames: list[PythonFrame] | None = None
-    at = 0
-    while at < len(lines):
-        offset, line = lines[at]
-        at += 1
+    message: _Message | None = None
+
+    def finish() -> None:
+        nonlocal message
+        if message is not None:
+            text = message.text
+            found.append(message.error._replace(message=text, gist=_gist(text)))
+            message = None
+
+    for offset, line in log.lines():
         if len(line) > _LONGEST_LINE:
+            finish()
             continue
+        told = _link(line)
+        last = None if told else _last_line(line, in_traceback=frames is not None)
+        if message is not None and (told or last or _START in line or message.is_over_with(line)):
+            finish()
         if _START in line:
             frames = []
-        elif told := next((kind for words, kind in _LINKS.items() if line.strip().startswith(words)), None):
+        elif told:
             link, frames = told, None
+        elif last:
+            stack = tuple(reversed(frames or ()))
+            message = _Message(PythonException(last[0], "", "", stack, link, log.place(offset), offset), last[1])
+            link = frames = None
+        elif message is not None:
+            message.add(line)
         elif frames is not None and (frame := _frame(line)):
             frames.append(frame)
-        elif last := pattern(_LAST_LINE).match(line):
-            if frames is None and not _names_an_exception(last[1]):
-                continue
-            message, at = _message(last[2] or "", lines, at)
-            stack = tuple(reversed(frames or ()))
-            found.append(PythonException(last[1], message, _gist(message), stack, link, log.place(offset), offset))
-            link = frames = None
+    finish()
     return tuple(found)
+
+
+class _Message:
+    """An exception whose message is still being read: it goes on until something else starts to speak."""
+
+    def __init__(self, error: PythonException, first: str) -> None:
+        self.error = error
+        self._lines = [first]
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self._lines).strip()
+
+    def is_over_with(self, line: str) -> bool:
+        """Whether this line is not part of the message any more."""
+        if len(self._lines) >= _LONGEST_MESSAGE or pattern(_OVER).match(line):
+            return True
+        return not line.strip() and not self._lines[-1].strip() and len(self._lines) > 1
+
+    def add(self, line: str) -> None:
+        self._lines.append(line)
+
+
+def _link(line: str) -> str | None:
+    if "above exception" not in line:
+        return None
+    return next((kind for words, kind in _LINKS.items() if line.strip().startswith(words)), None)
+
+
+def _last_line(line: str, *, in_traceback: bool) -> tuple[str, str] | None:
+    """Type and message of an exception's last line, told apart from other programs' `Error: ...`."""
+    if not any(word in line for word in _ENDINGS):
+        return None
+    match = pattern(_LAST_LINE).match(line)
+    if match is None or (not in_traceback and match[1] in ("Error", "Exception", "Exit")):
+        return None
+    return match[1], match[2] or ""
 
 
 def _frame(line: str) -> PythonFrame | None:
@@ -74,27 +120,6 @@ def _frame(line: str) -> PythonFrame | None:
         number = match[2] or match[3]
         return PythonFrame(match[1], int(number) if number else None, match[4])
     return None
-
-
-def _names_an_exception(type_name: str) -> bool:
-    """Whether a line without a traceback is believed: `Error: ...` alone is what every other program prints."""
-    return type_name not in ("Error", "Exception", "Exit", "CMake.Error")
-
-
-def _message(first: str, lines: Sequence[tuple[int, str]], at: int) -> tuple[str, int]:
-    """The message with the lines it goes on over, and where the text after it starts."""
-    parts = [first]
-    while at < len(lines) and len(parts) < _LONGEST_MESSAGE:
-        line = lines[at][1]
-        if _START in line or pattern(_OVER).match(line) or pattern(_LAST_LINE).match(line) or len(line) > _LONGEST_LINE:
-            break
-        if any(line.strip().startswith(words) for words in _LINKS):
-            break
-        if not line.strip() and at + 1 < len(lines) and not lines[at + 1][1].strip():
-            break
-        parts.append(line)
-        at += 1
-    return "\n".join(parts).strip(), at
 
 
 def _gist(message: str) -> str:
