@@ -34,14 +34,19 @@ def room_of(module: str) -> str:
     return parts[1] if len(parts) > 1 else "__init__"
 
 
-def imports_of(path: Path) -> list[tuple[int, str]]:
-    """Every module of ours that a file imports, with the line."""
+def imports_of(path: Path, package: Path = PACKAGE) -> list[tuple[int, str]]:
+    """Every module of ours that a file imports, relative imports among them, with the line."""
     found = []
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.Import):
             found += [(node.lineno, alias.name) for alias in node.names if alias.name.split(".")[0] == "triage"]
-        elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "triage":
+        elif isinstance(node, ast.ImportFrom):
             module = node.module or ""
+            if node.level:
+                above = ("triage", *path.relative_to(package).parts)[: -node.level]
+                module = ".".join((*above, module)).rstrip(".")
+            if module.split(".")[0] != "triage":
+                continue
             if module == "triage":
                 known = {path.stem for path in PACKAGE.iterdir()}
                 found += [(node.lineno, f"triage.{a.name}" if a.name in known else "triage") for a in node.names]
@@ -58,7 +63,7 @@ def violations(package: Path = PACKAGE) -> list[str]:
         if room not in MAY_IMPORT:
             wrong.append(f"{path}: the room '{room}' is not in the design; add it to tests/rooms.py with its reason")
             continue
-        for line, module in imports_of(path):
+        for line, module in imports_of(path, package):
             other = room_of(module)
             if other != room and other not in MAY_IMPORT[room]:
                 wrong.append(f"{path}:{line}: '{room}' may not import '{other}' ({module})")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from triage.report import Page, Report
 
 __version__ = "0.1.0"
-__all__ = ["NotAnExitCode", "__version__", "analyze", "explain", "incidents", "load_knowledge", "sources"]
+__all__ = ["NotAnExitCode", "__version__", "analyze", "explain", "incidents", "load_knowledge", "redact", "sources"]
 
 
 class NotAnExitCode(ValueError):
@@ -47,7 +47,7 @@ def analyze(
     from triage.crash import Crash, Input, merge, with_exit
     from triage.diagnosis import diagnose
     from triage.readers import Source, Unreadable, read
-    from triage.redaction import redact as redacted
+    from triage.redaction import redacted
     from triage.status import parse
 
     status = None if exit_code is None else parse(str(exit_code))
@@ -68,6 +68,13 @@ def analyze(
             crash = crash._replace(environment=crash.environment._replace(os="windows"))
     report = diagnose(crash, knowledge or load_knowledge(signatures), version=__version__, top=top)
     return redacted(report) if redact else report
+
+
+def redact(report: Report) -> Report:
+    """The report without user names, home paths, addresses and tokens, and with their number."""
+    from triage.redaction import redacted
+
+    return redacted(report)
 
 
 def explain(

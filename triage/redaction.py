@@ -99,7 +99,7 @@ class Redactor:
         return self._placeholders.setdefault((kind, value), f"<{kind}-{known + 1}>")
 
 
-def redact(report: Report) -> Report:
+def redacted(report: Report) -> Report:
     """The report with private values replaced, and how many of each kind were."""
     redactor = Redactor(_user_names(report))
     clean: Report = _walk(report, redactor)

@@ -22,6 +22,7 @@ _WORDS = {
     "illegal hardware instruction": "SIGILL",
     "bus error": "SIGBUS",
     "floating point exception": "SIGFPE",
+    "floating-point exception": "SIGFPE",
     "killed": "SIGKILL",
     "terminated": "SIGTERM",
     "trace/breakpoint trap": "SIGTRAP",
@@ -29,6 +30,10 @@ _WORDS = {
     "bad system call": "SIGSYS",
     "access violation": "0xC0000005",
     "stack overflow": "0xC00000FD",
+    "page error": "0xC0000006",
+    "float divide by zero": "0xC000008E",
+    "float overflow": "0xC0000091",
+    "integer overflow": "0xC0000095",
     "int divide by zero": "0xC0000094",
 }
 
@@ -36,6 +41,9 @@ _WORDS = {
 def from_code(code: int, subcode: int | None = None, *, place: Place | None = None) -> ExitStatus:
     """The status behind a number as a shell, Python, an IDE or Windows gives it."""
     unsigned = code & 0xFFFFFFFF
+    if unsigned == 0xFFFFFFFF:
+        # -1 is what a stop button and TerminateProcess leave; nobody means the hang-up signal by it.
+        return ExitStatus(code=-1, name="exit -1", kind="exit", meaning=EXIT_CODES[unsigned], place=place)
     if unsigned in NTSTATUS or 0xC0000000 <= unsigned < 0xFFFFFF00:
         return _from_ntstatus(code, unsigned, subcode, place)
     if -64 <= code < 0:
@@ -79,6 +87,11 @@ def with_subcode(status: ExitStatus, subcode: int) -> ExitStatus:
     """The status with its fast-fail subcode, which changes what 0xC0000409 means."""
     name, meaning = FAST_FAIL.get(subcode, (None, f"fast-fail subcode {subcode}, which winnt.h does not name"))
     return status._replace(subcode=subcode, subcode_name=name, meaning=meaning)
+
+
+def has_a_name(status: ExitStatus) -> bool:
+    """Whether a status is in our tables, and not just a number that looks like one."""
+    return status.signal is not None or status.ntstatus in NTSTATUS
 
 
 def signal_named_by_number(number: int) -> str | None:

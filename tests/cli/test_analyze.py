@@ -10,7 +10,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -81,7 +80,9 @@ def test_files_of_one_incident_are_merged_into_one_report(run_triage, tmp_path):
     assert {reason["input"] for reason in report["diagnoses"][0]["because"]} >= {0}
     (process,) = report["crash"]["processes"]
     assert process["exit"]["signal"] == "SIGSEGV"
-    assert any("messages.log:" in line for line in run_triage("analyze", "messages.log", "stack.log").stdout.splitlines())
+    assert any(
+        "messages.log:" in line for line in run_triage("analyze", "messages.log", "stack.log").stdout.splitlines()
+    )
 
 
 def test_each_writes_one_json_report_a_line(run_triage):
@@ -119,7 +120,9 @@ def test_exit_code_of_a_signal_in_every_spelling(run_triage, code):
         assert report["crash"]["processes"][0]["exit"]["signal"] == "SIGSEGV"
 
 
-@pytest.mark.parametrize("code", ["-1073740791", "3221226505", "0xC0000409", "0xc0000409", "STATUS_STACK_BUFFER_OVERRUN"])
+@pytest.mark.parametrize(
+    "code", ["-1073740791", "3221226505", "0xC0000409", "0xc0000409", "STATUS_STACK_BUFFER_OVERRUN"]
+)
 def test_exit_code_of_windows_in_every_spelling(run_triage, code):
     report = report_in(run_triage("analyze", "-", "--format", "json", "--exit-code", code).stdout)
     assert report["crash"]["processes"][0]["exit"]["ntstatus"] == "0xC0000409"
@@ -334,7 +337,9 @@ def test_a_fifo_is_read_like_standard_input(run_triage, tmp_path):
 
 def test_a_process_substitution_is_read(tmp_path):
     command = f"{shlex.join(TRIAGE)} analyze <(cat {shlex.quote(str(DIAGNOSED))})"
-    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, env=clean_environment(), cwd=tmp_path)
+    done = subprocess.run(
+        ["bash", "-c", command], capture_output=True, text=True, env=clean_environment(), cwd=tmp_path
+    )
     assert done.stdout.startswith("host.out-of-memory")
     assert done.returncode == 0
 
@@ -428,7 +433,9 @@ def test_with_colours_only_ours_reach_the_output(run_triage):
 def test_markup_in_a_log_is_kept_literally_on_a_terminal(in_terminal, tmp_path):
     (tmp_path / "hostile.log").write_text(HOSTILE)
     screen = in_terminal("analyze", "hostile.log", columns=200)
-    assert any("[bold]on[/bold] [/job:localhost/replica:0] [link=http://x.example]here[/link]" in line for line in screen.lines)
+    assert any(
+        "[bold]on[/bold] [/job:localhost/replica:0] [link=http://x.example]here[/link]" in line for line in screen.lines
+    )
     assert "owned" not in screen.raw
     assert "\x1b[2J" not in screen.raw and "\x1b[41m" not in screen.raw and "\x1b]" not in screen.raw
 
@@ -552,7 +559,7 @@ def test_an_interrupt_while_a_pipe_is_read_has_no_traceback(tmp_path):
         [*TRIAGE, "analyze", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         env=clean_environment(), text=True,
     )  # fmt: skip
-    time.sleep(1.5)
+    process.stdin.write("epoch 1\n" * 500_000)  # more than a pipe holds: when this returns, it is being read
     process.send_signal(signal.SIGINT)
     output, errors = process.communicate(timeout=30)
     assert "Traceback" not in output + errors

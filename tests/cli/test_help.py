@@ -13,7 +13,12 @@ from conftest import clean_environment
 
 import triage
 
-COMMANDS = (["analyze"], ["explain"], ["signatures"], *(["signatures", n] for n in ("list", "show", "lint", "test", "new", "sources")))
+COMMANDS = (
+    ["analyze"],
+    ["explain"],
+    ["signatures"],
+    *(["signatures", n] for n in ("list", "show", "lint", "test", "new", "sources")),
+)
 
 
 @pytest.mark.parametrize("option", ["--help", "-h"])
@@ -49,14 +54,18 @@ def test_python_m_triage_is_the_command(tmp_path):
     script = shutil.which("triage", path=sysconfig.get_path("scripts"))
     assert script, "the package is not installed in this environment"
     by_script, by_module = (
-        subprocess.run([*command, "explain", "139"], capture_output=True, text=True, cwd=tmp_path, env=clean_environment())
+        subprocess.run(
+            [*command, "explain", "139"], capture_output=True, text=True, cwd=tmp_path, env=clean_environment()
+        )
         for command in ([script], [sys.executable, "-m", "triage"])
     )
     assert by_script.returncode == by_module.returncode == 0
     assert by_script.stdout == by_module.stdout != ""
 
 
-@pytest.mark.parametrize(("typed", "meant"), [("analyse", "analyze"), ("explian", "explain"), ("signature", "signatures")])
+@pytest.mark.parametrize(
+    ("typed", "meant"), [("analyse", "analyze"), ("explian", "explain"), ("signature", "signatures")]
+)
 def test_a_mistyped_command_gets_a_suggestion(run_triage, typed, meant):
     done = run_triage(typed)
     assert (done.returncode, done.stdout) == (2, "")

@@ -175,7 +175,9 @@ def test_lint_of_a_folder_that_is_not_there_is_a_problem(run_triage):
     assert "no-such-folder" in done.stdout and "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("text", ["", "- a list\n", "just words\n", "title: 3\ncause: [1]\nclues: 7\n", "clues: {a: b}\n"])
+@pytest.mark.parametrize(
+    "text", ["", "- a list\n", "just words\n", "title: 3\ncause: [1]\nclues: 7\n", "clues: {a: b}\n"]
+)
 def test_lint_survives_whatever_stands_in_a_file(run_triage, pack, text):
     (pack / "own" / "odd.yaml").write_text(text)
     done = run_triage("signatures", "lint", pack)

@@ -28,7 +28,16 @@ def test_the_tensor_of_the_first_screen_takes_32_gib() -> None:
 
 @pytest.mark.parametrize(
     ("dtype", "size"),
-    [("half", 2), ("bfloat16", 2), ("float", 4), ("double", 8), ("DT_FLOAT", 4), ("int8", 1), ("bool", 1), ("int64", 8)],
+    [
+        ("half", 2),
+        ("bfloat16", 2),
+        ("float", 4),
+        ("double", 8),
+        ("DT_FLOAT", 4),
+        ("int8", 1),
+        ("bool", 1),
+        ("int64", 8),
+    ],
 )
 def test_the_size_of_an_element_is_that_of_its_type(dtype: str, size: int) -> None:
     assert tensor_bytes([10, 10], dtype) == 100 * size
@@ -269,13 +278,16 @@ def test_calculators_give_what_they_promise() -> None:
 
 
 NUMBER = st.one_of(
-    st.integers().map(str), st.text(max_size=8), st.text("0123456789.,-x ", max_size=8), st.sampled_from(["٣", "1e9", "²"])
+    st.integers().map(str),
+    st.text(max_size=8),
+    st.text("0123456789.,-x ", max_size=8),
+    st.sampled_from(["٣", "1e9", "²"]),
 )
 SHAPE = st.one_of(st.lists(st.integers(-5, 10**6), max_size=6).map(lambda sizes: ",".join(map(str, sizes))), NUMBER)
 TYPE = st.one_of(st.sampled_from([*SIZES, "string"]), st.text(max_size=8))
 LIMIT = st.one_of(st.sampled_from(["23.54GiB", "0B", "1.2.3GiB", ".GiB", ""]), st.text("0123456789.KMGiB ", max_size=8))
 CAUGHT = {"shape": SHAPE, "left_shape": SHAPE, "right_shape": SHAPE, "full_shape": SHAPE, "limit": LIMIT}
-CAUGHT |= {name: TYPE for name in ("dtype", "have_dtype", "want_dtype", "op")}
+CAUGHT |= dict.fromkeys(("dtype", "have_dtype", "want_dtype", "op"), TYPE)
 OPTIONAL = ("limit", "stride", "op", "full_shape", "input_number")
 
 

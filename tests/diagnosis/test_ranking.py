@@ -174,7 +174,9 @@ def test_a_consequence_explains_nothing_away_itself() -> None:
 # probabilities
 
 
-@pytest.mark.parametrize("lines", [(), ("nothing known",), ("the first words",), ("the first words", "the second words")])
+@pytest.mark.parametrize(
+    "lines", [(), ("nothing known",), ("the first words",), ("the first words", "the second words")]
+)
 def test_probabilities_are_a_softmax_that_sums_to_one(lines: tuple[str, ...]) -> None:
     knowledge = known({"a/a": about("a.a", FIRST), "b/b": about("b.b", SECOND)}, {"a.a": 0.1, "b.b": 0.2})
     found = ranked(crash_of(*lines, exit="1"), knowledge)

@@ -23,7 +23,16 @@ def test_a_draft_parses() -> None:
 
 @pytest.mark.parametrize(
     "title",
-    ["Failed: no memory", "Broken # really", "[GPU] is full", "'quoted' words", '"quoted" words', "{a}", "- dash", "100%"],
+    [
+        "Failed: no memory",
+        "Broken # really",
+        "[GPU] is full",
+        "'quoted' words",
+        '"quoted" words',
+        "{a}",
+        "- dash",
+        "100%",
+    ],
 )
 def test_a_draft_parses_whatever_its_title_says(title: str) -> None:
     assert yaml.safe_load(draft(title, "host.out-of-memory"))["title"] == title

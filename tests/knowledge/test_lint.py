@@ -259,7 +259,7 @@ def test_a_pack_given_as_the_current_directory_is_linted_like_any_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(write_pack(tmp_path / "house", {SLUG: signature_data(grade="certain")}))
-    assert ["unknown grade 'certain'"] == [problem.what for problem in lint_packs((".",)).problems]
+    assert [problem.what for problem in lint_packs((".",)).problems] == ["unknown grade 'certain'"]
 
 
 def test_a_problem_is_named_once_where_one_pack_begins_like_another(tmp_path: Path) -> None:

@@ -13,7 +13,12 @@ from triage.knowledge.signature import GRADES, ExampleLog, Fix, parse_signature
 
 def test_a_signature_is_what_its_file_says() -> None:
     found = signature("house/scheduler", applies={"os": ["linux", "windows"], "device": "cpu"}, confirm=["halve_batch"])
-    assert (found.id, found.pack, found.cause, found.grade) == ("house/scheduler", "test", "host.out-of-memory", "claimed")
+    assert (found.id, found.pack, found.cause, found.grade) == (
+        "house/scheduler",
+        "test",
+        "host.out-of-memory",
+        "claimed",
+    )
     assert found.os == ("linux", "windows")
     assert found.confirm == ("halve_batch",)
     assert found.fix == (Fix("Ask for a longer slot.", None, None, "low", "the job ends by itself"),)
@@ -81,7 +86,9 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("changes", "path", "what"), REFUSED, ids=[what for _, _, what in REFUSED])
-def test_what_cannot_be_used_is_refused_with_its_place(changes: dict[str, Any], path: tuple[Any, ...], what: str) -> None:
+def test_what_cannot_be_used_is_refused_with_its_place(
+    changes: dict[str, Any], path: tuple[Any, ...], what: str
+) -> None:
     with pytest.raises(SignatureError) as refused:
         signature(**changes)
     assert what in refused.value.what

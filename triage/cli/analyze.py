@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TextIO
 
 import click
 
@@ -10,8 +13,15 @@ import triage
 from triage.cli.options import Choice, report_problems, signatures_option
 from triage.report import DIAGNOSED, NO_CRASH, Report
 from triage.reports import FORMATS, renderer
+from triage.reports.harmless import harmless
 
 _UNREADABLE, _NOT_ENOUGH, _ANSWERED = 3, 1, 0
+
+
+class _CannotWrite(click.ClickException):
+    """An output that cannot be written is wrong usage: click's own 1 would read as 'not enough evidence'."""
+
+    exit_code = 2
 
 
 @click.command("analyze")
@@ -48,7 +58,7 @@ def command(
     inputs = inputs or _without_files(exit_code)
     if inputs.count("-") > 1:
         raise click.UsageError("'-' (standard input) can be given once only.")
-    if "-" in inputs and sys.stdin.isatty():
+    if "-" in inputs and _at_a_terminal():
         click.echo("triage: paste the log, then press Ctrl-D (Windows: Ctrl-Z, Enter).", err=True)
     knowledge = triage.load_knowledge(packs)
     report_problems(knowledge)
@@ -56,50 +66,59 @@ def command(
     for sentence in refused:
         click.echo(f"triage: {sentence}", err=True)
     status = _UNREADABLE if refused else _ANSWERED
-    texts = []
-    for files in incidents:
-        try:
-            report = triage.analyze(*files, exit_code=exit_code, top=top, redact=not no_redact, knowledge=knowledge)
-        except triage.NotAnExitCode as error:
-            raise click.BadParameter(f"{error}.", param_hint="--exit-code") from None
-        unread = [entry for entry in report.crash.inputs if entry.kind == "unreadable"]
-        for sentence in report.crash.unread if unread else ():
-            click.echo(f"triage: {sentence}", err=True)
-        status = max(status, _status(report, bool(unread)))
-        if unread and len(unread) == len(files):
-            continue
-        if len(incidents) > 1 and format_name == "text":
-            texts.append(f"== {', '.join(entry.name for entry in report.crash.inputs)}\n")
-        if format_name == "text" and output is None and len(incidents) == 1:
-            from triage.reports.terminal import show
-
-            show(report, sys.stdout)
-        else:
-            texts.append(renderer(format_name)(report) + ("\n" if len(incidents) > 1 and format_name != "json" else ""))
-    if texts:
-        _write("".join(texts), output)
+    with _destination(output) as stream:
+        for files in incidents:
+            try:
+                report = triage.analyze(*files, exit_code=exit_code, top=top, redact=False, knowledge=knowledge)
+            except triage.NotAnExitCode as error:
+                raise click.BadParameter(f"{error}.", param_hint="--exit-code") from None
+            unread = [entry for entry in report.crash.inputs if entry.kind == "unreadable"]
+            for sentence in report.crash.unread if unread else ():
+                click.echo(f"triage: {sentence}", err=True)
+            status = max(status, _status(report, bool(unread)))
+            if unread and len(unread) == len(files):
+                continue
+            _print(report if no_redact else triage.redact(report), format_name, stream, several=len(incidents) > 1)
     sys.exit(status)
+
+
+@contextmanager
+def _destination(output: str | None) -> Iterator[TextIO]:
+    if output is None:
+        yield sys.stdout
+        return
+    try:
+        with open(output, "w", encoding="utf-8") as stream:
+            yield stream
+    except OSError as error:
+        reason = error.strerror or error
+        raise _CannotWrite(f"{output} could not be written ({reason}); choose another --output.") from None
+
+
+def _print(report: Report, format_name: str, stream: TextIO, *, several: bool) -> None:
+    """One report; where there are several, each is a line of JSON or stands under its name."""
+    if format_name == "text":
+        from triage.reports.terminal import show
+
+        if several:
+            stream.write(f"== {harmless(', '.join(entry.name for entry in report.crash.inputs))}\n")
+        show(report, stream)
+    else:
+        stream.write(renderer(format_name)(report))
+    if several and format_name != "json":
+        stream.write("\n")
+
+
+def _at_a_terminal() -> bool:
+    return sys.stdin is not None and sys.stdin.isatty()
 
 
 def _without_files(exit_code: str | None) -> tuple[str, ...]:
     """What is read when no file is named: standard input, unless a person at a terminal gave only a code."""
-    return () if exit_code is not None and sys.stdin.isatty() else ("-",)
+    return () if exit_code is not None and _at_a_terminal() else ("-",)
 
 
 def _status(report: Report, unread: bool) -> int:
     if unread:
         return _UNREADABLE
     return _ANSWERED if report.verdict in (DIAGNOSED, NO_CRASH) else _NOT_ENOUGH
-
-
-def _write(text: str, output: str | None) -> None:
-    if output is None:
-        click.echo(text, nl=False)
-        return
-    try:
-        with open(output, "w", encoding="utf-8") as file:
-            file.write(text)
-    except OSError as error:
-        raise click.ClickException(
-            f"{output} could not be written ({error.strerror}); choose another --output."
-        ) from None

@@ -13,8 +13,12 @@ __all__ = ["Reader", "Source", "Unreadable", "read"]
 def read(source: Source, input_id: int) -> Crash:
     """Read one input; raises Unreadable with a sentence for the person."""
     with source.open() as stream:
-        head = stream.read(SNIFF_BYTES)
-        return _reader_for(sniff(head), source).read(source.name, input_id, head, stream)
+        try:
+            head = stream.read(SNIFF_BYTES)
+            return _reader_for(sniff(head), source).read(source.name, input_id, head, stream)
+        except OSError as error:
+            reason = error.strerror or error
+            raise Unreadable(f"{source.name} could not be read ({reason}); copy it and try the copy.") from None
 
 
 def _reader_for(kind: str, source: Source) -> Reader:

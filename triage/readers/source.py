@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import BinaryIO, NamedTuple
 
-from triage.readers.interface import Unreadable
+from triage.readers.interface import Stream, Unreadable
 
 
 class Source(NamedTuple):
@@ -28,15 +28,33 @@ class Source(NamedTuple):
         return cls(str(getattr(given, "name", "<stream>")), given)
 
     @contextmanager
-    def open(self) -> Iterator[BinaryIO]:
+    def open(self) -> Iterator[Stream]:
         """The bytes as a stream; FIFOs and process substitutions are read like standard input."""
         if self.stream is not None:
             yield self.stream
         elif self.name == "-":
-            yield sys.stdin.buffer
+            if sys.stdin is None:
+                raise Unreadable("standard input is closed; give a file, or pipe the log into 'triage analyze -'.")
+            yield _UntilEnd(sys.stdin.buffer)
         else:
             with _open_file(self.name) as stream:
                 yield stream
+
+
+class _UntilEnd:
+    """A stream that stays ended: a terminal says Ctrl-D once, and asking it again would wait for another one."""
+
+    def __init__(self, stream: Stream) -> None:
+        self._stream = stream
+        self._ended = False
+
+    def read(self, size: int = -1, /) -> bytes:
+        """Up to `size` bytes; fewer mean that the stream has ended."""
+        if self._ended:
+            return b""
+        data = self._stream.read(size)
+        self._ended = len(data) < size or size < 0
+        return data
 
 
 def _open_file(name: str) -> BinaryIO:

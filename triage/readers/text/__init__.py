@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import BinaryIO
-
 from triage.crash import Crash, ExitStatus, Input, Log, Process
+from triage.readers.interface import Stream
 from triage.readers.text import (
     environment,
     exit_lines,
@@ -21,7 +20,7 @@ from triage.readers.text.lines import read_lines
 class TextReader:
     """Reads anything a person can paste."""
 
-    def read(self, name: str, input_id: int, head: bytes, rest: BinaryIO) -> Crash:
+    def read(self, name: str, input_id: int, head: bytes, rest: Stream) -> Crash:
         """The facts in a log; what was left out of a very large one is said in `unread`."""
         content = read_lines(head, rest)
         log = Log(input_id, content.lines, content.numbers)

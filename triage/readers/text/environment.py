@@ -37,9 +37,7 @@ def extract(log: Log, told_os: str | None) -> Environment:
     packages = {}
     lower = text.lower()
     for name, pattern in _PACKAGES:
-        if name not in lower or not any(mark in lower for mark in (f"{name}==", f"{name}: ", "version", f"{name}-")):
-            continue
-        if match := patterns.compile(pattern).search(text):
+        if name in lower and (match := patterns.compile(pattern).search(text)):
             packages[name] = match.group("version")
     python = patterns.compile(_PYTHON).search(text) if "ython" in text else None
     flags = patterns.compile(_CPU_FLAGS).search(text) if "flags" in text else None

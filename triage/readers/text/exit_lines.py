@@ -9,13 +9,18 @@ from triage.crash import ExitStatus, Log, Place
 from triage.patterns import Match
 
 _WORDS = (
-    "[Ss]egmentation fault|Aborted|[Aa]bort trap|[Ii]llegal (?:hardware )?instruction|[Bb]us error|"
-    "[Ff]loating point exception|Killed|Terminated|[Tt]race/breakpoint trap|trace trap|IOT instruction"
+    "[Ss]egmentation fault|[Aa]borted|[Aa]bort(?: trap)?|[Ii]llegal (?:hardware )?instruction|[Bb]us error|"
+    "[Ff]loating[ -]point exception|[Kk]illed|[Tt]erminated|[Tt]race/breakpoint trap|trace trap|IOT instruction"
 )
 
 
 def _by_number(match: Match, place: Place) -> ExitStatus | None:
     return status.parse(match.group("code"), place=place)
+
+
+def _by_known_code(match: Match, place: Place) -> ExitStatus | None:
+    seen = status.parse(match.group("code"), place=place)
+    return seen if seen is not None and status.has_a_name(seen) else None
 
 
 def _by_name(match: Match, place: Place) -> ExitStatus | None:
@@ -33,17 +38,19 @@ def _by_words(match: Match, place: Place) -> ExitStatus | None:
 # Each form with a text that must be in the log before the pattern is even compiled. Every pattern is tied to the
 # way a tool phrases it: prose that only mentions a signal ("may be killed by SIGKILL") must not count.
 _FORMS: tuple[tuple[tuple[str, ...], str, Callable[[Match, Place], ExitStatus | None]], ...] = (
-    # PyCharm, Docker, Kubernetes, GitHub Actions, subprocess.CalledProcessError, a person's "exit code 139"
+    # PyCharm, Kubernetes, GitHub Actions, torch's elastic launcher, subprocess.CalledProcessError, a person
     (
-        ("xit code", "xit status", "xitCode", "xited with", "return code", "eturncode", "xit Code", "return value"),
-        r"(?:[Ee]xit(?: ?[Cc]ode| status)|exited with(?: code| status)?|return(?: ?code| value))"
-        r"['\"]?(?: of| was| is)?[:=]?\s{0,12}(?P<code>-?\d{1,10}|0[xX][0-9a-fA-F]{1,8})\b",
+        ("xit code", "xit status", "xitCode", "xitcode", "xited with", "return code", "eturncode", "xit Code"),
+        r"(?:[Ee]xit(?: ?[Cc]ode| status)|exited with(?: code| status)?|return ?code)"
+        r"['\"]?(?: of| was| is)?[:=]?[ \t]{0,12}(?P<code>-?\d{1,10}|0[xX][0-9a-fA-F]{1,8})\b",
         _by_number,
     ),
+    # docker ps
+    (("Exited (",), r"\bExited \((?P<code>\d{1,3})\)", _by_number),
     # the shell's own words, alone on a line, after a job number or behind `line 3:  4711`
     (
         ("ault", "bort", "nstruction", "us error", "xception", "illed", "erminated", " trap"),
-        rf"^(?:(?:[\w./-]+: )?line \d+:\s+\d+ |\[\d+\]\s+(?:[-+]\s+)?(?:\d+\s+)?|(?:zsh|bash|sh|fish): )?"
+        rf"^(?:(?:[\w./-]+: )?line \d+:\s+\d+ |\[\d+\]\s*(?:[-+]\s+)?(?:\d+\s+)?|(?:zsh|bash|sh|fish): )?"
         rf"(?P<words>{_WORDS})(?:: \d+)?(?:\s+\(core dumped\))?(?:\s{{2,}}\S.*|\s*)$",
         _by_words,
     ),
@@ -52,42 +59,50 @@ _FORMS: tuple[tuple[tuple[str, ...], str, Callable[[Match, Place], ExitStatus | 
     # gdb, lldb, celery, fish, subprocess
     (
         ("signal",),
-        r"(?:received signal|(?:terminated by|exited on) signal|interrupted by signal \d+:) ?(?P<signal>SIG[A-Z]{2,6})",
+        r"(?:received signal|(?:terminated (?:by|with)|exited on) signal|interrupted by signal \d+:) ?"
+        r"(?P<signal>SIG[A-Z]{2,6})",
         _by_name,
     ),
     (("<Signals.",), r"<Signals\.(?P<signal>SIG[A-Z]{2,6}): \d+>", _by_name),
     (
         ("signal",),
-        r"(?:exited on|exited prematurely:|interrupted by|terminated by|killed by) signal (?P<number>\d{1,2})\b",
+        r"(?:exited on|exited prematurely:|interrupted by|terminated (?:by|with)|was killed by|^Killed by) signal:? "
+        r"(?P<number>\d{1,2})\b",
         _by_signal_number,
     ),
-    # Windows Error Reporting, faulthandler on Windows, a person's bare code
+    # Windows Error Reporting, faulthandler on Windows
     (
-        ("xception", "0xC0", "0xc0"),
-        r"(?:[Ee]xception [Cc]ode|fatal exception|Fatal error)[:=]?\s*(?:code )?(?P<code>0[xX][0-9a-fA-F]{8})\b",
+        ("xception", "Fatal error"),
+        r"(?:[Ee]xception [Cc]ode|fatal exception|Fatal error)[:=]?\s*(?:code )?"
+        r"(?P<code>0[xX][cCeE][0-9a-fA-F]{7}|[cC]0[0-9a-fA-F]{6})\b",
         _by_number,
     ),
     (
         ("Windows fatal exception: ",),
-        r"Windows fatal exception: (?P<words>access violation|stack overflow|int divide by zero)",
+        r"Windows fatal exception: (?P<words>access violation|stack overflow|page error|int divide by zero|"
+        r"float divide by zero|float overflow|integer overflow)",
         _by_words,
     ),
+    # a bare code; a number of bytes may look like one, so only codes that have a name count
     (
         ("-10737", "32212", "0xC0000", "0xc0000"),
-        r"(?P<code>-10737\d{5}|32212\d{5}|0[xX][cC]0000[0-9a-fA-F]{3})\b",
-        _by_number,
+        r"(?P<code>-10737\d{5}|\b32212\d{5}|\b0[xX][cC]0000[0-9a-fA-F]{3})\b",
+        _by_known_code,
     ),
 )
 
 
 def extract(log: Log) -> list[ExitStatus]:
-    """Every exit status in the log, in the order of the text."""
-    found: dict[int, ExitStatus] = {}
+    """Every exit status in the log, one a line, in the order of the text."""
+    found: dict[int, tuple[int, ExitStatus]] = {}
     for needles, pattern, reading in _FORMS:
         if not any(needle in log.text for needle in needles):
             continue
         for match in patterns.compile(pattern).finditer(log.text):
-            seen = reading(match, log.place(match.start()))
-            if seen is not None:
-                found.setdefault(match.start(), seen)
-    return [found[offset] for offset in sorted(found)]
+            at = match.start()
+            seen = reading(match, log.place(at))
+            line = log.text.rfind("\n", 0, at)
+            # One line often says the same thing twice (`-1073740791 (0xC0000409)`): what the person saw comes first.
+            if seen is not None and (line not in found or at < found[line][0]):
+                found[line] = (at, seen)
+    return [found[line][1] for line in sorted(found)]

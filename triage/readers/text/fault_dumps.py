@@ -11,7 +11,7 @@ from triage.patterns import compile as pattern
 _FATAL = r"Fatal Python error: (?:.*: )?(.+)$"
 _THREAD = r"^\s*(Current thread|Thread) (0x[0-9a-fA-F]+)(?: \[(.*?)\])? .*\(most recent call first\)"
 _FRAME = r'^\s*File "(.*)", line (\d+|\?\?\?) in (.+)$'
-_WORDS = r"Segmentation fault|Aborted|Floating point exception|Illegal instruction|Bus error"
+_WORDS = r"Segmentation fault|Aborted|Floating[ -]point exception|Illegal instruction|Bus error"
 _LONGEST_LINE = 4096
 
 

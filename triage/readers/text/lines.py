@@ -7,15 +7,19 @@ import re
 from array import array
 from collections import deque
 from collections.abc import Iterator
-from typing import BinaryIO, NamedTuple
+from typing import NamedTuple
 
+from triage.readers.interface import Stream
 from triage.readers.sniffing import utf16_without_mark
 
 # A training log of a week is a few MB; past these sizes the middle is left out and the report says so.
-KEEP_HEAD = 8 * 1024 * 1024
-KEEP_TAIL = 24 * 1024 * 1024
+KEEP_HEAD = 16 * 1024 * 1024
+KEEP_TAIL = 48 * 1024 * 1024
 # Nothing that tells a cause is longer than this; a longer line keeps its beginning and its end.
 LONGEST_LINE = 64 * 1024
+_CUT = " [... cut by triage ...] "
+# What a line costs us beside its characters: millions of empty lines must not fill the memory either.
+_LINE_COST = 64
 _CHUNK = 1024 * 1024
 
 # The standard library's engine, because it is faster on many short lines and nothing here can backtrack.
@@ -39,7 +43,7 @@ class Content(NamedTuple):
     left_out: str
 
 
-def read_lines(head: bytes, rest: BinaryIO) -> Content:
+def read_lines(head: bytes, rest: Stream) -> Content:
     """Read a stream to its end, keeping its first and last parts."""
     lines: list[str] = []
     numbers: array[int] = array("Q")
@@ -50,12 +54,12 @@ def read_lines(head: bytes, rest: BinaryIO) -> Content:
             if head_size < KEEP_HEAD:
                 lines.append(text)
                 numbers.append(number)
-                head_size += len(text) + 1
+                head_size += len(text) + _LINE_COST
                 continue
             tail.append((number, text))
-            tail_size += len(text) + 1
+            tail_size += len(text) + _LINE_COST
             while tail_size > KEEP_TAIL and len(tail) > 1:
-                size = len(tail.popleft()[1]) + 1
+                size = len(tail.popleft()[1]) + _LINE_COST
                 tail_size -= size
                 dropped += size
                 dropped_lines += 1
@@ -85,7 +89,7 @@ def _normalise(raw: str) -> Iterator[str]:
             yield normalise_line(state)
 
 
-def _raw_lines(head: bytes, rest: BinaryIO) -> Iterator[str]:
+def _raw_lines(head: bytes, rest: Stream) -> Iterator[str]:
     decoder = codecs.getincrementaldecoder(_encoding(head))(errors="replace")
     open_line = _OpenLine()
     chunk = head
@@ -112,6 +116,7 @@ class _OpenLine:
 
     def __init__(self) -> None:
         self._start = self._end = ""
+        self._cut = False
 
     @property
     def is_empty(self) -> bool:
@@ -124,9 +129,11 @@ class _OpenLine:
             self._start += text[:room]
             text = text[room:]
         if text:
+            self._cut = self._cut or len(self._end) + len(text) > half
             self._end = (self._end + text[-half:])[-half:]
 
     def take(self) -> str:
-        line = self._start + self._end
+        line = self._start + (_CUT if self._cut else "") + self._end
         self._start = self._end = ""
+        self._cut = False
         return line

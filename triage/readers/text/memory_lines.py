@@ -10,8 +10,12 @@ _UNITS = {"": 1, "B": 1, "K": 1024, "M": 1024**2, "G": 1024**3, "T": 1024**4, "P
 _LIMIT = r"\bLimit: +(?P<number>\d+(?:\.\d+)?)(?:(?P<unit>[KMGTP])i)?B?$"
 # Each of these is a record of a kill that happened, not a list of things that might have.
 _OOM_KILLS = (
-    r"(?:invoked oom-killer|[Oo]ut of memory: Kill(?:ed)? process \d+|oom-kill:constraint="
-    r"|[Dd]etected \d+ oom[-_]kill event|Reason:\s+OOMKilled|\"OOMKilled\": true)"
+    r"invoked oom-killer",
+    r"[Oo]ut of memory: Kill(?:ed)? process \d+|Memory cgroup out of memory: Kill",
+    r"oom-kill:constraint=",
+    r"[Dd]etected \d+ oom[-_]kill event",
+    r"[Rr]eason:\s+OOMKilled",
+    r"\"OOMKilled\": true",
 )
 
 
@@ -23,5 +27,6 @@ def extract(log: Log) -> Memory:
             limit = int(float(match.group("number")) * _UNITS[match.group("unit") or ""])
             source = "allocator"
     if any(word in log.text for word in ("oom", "OOMKilled", "ut of memory: Kill")):
-        kills = sum(1 for _ in patterns.compile(_OOM_KILLS).finditer(log.text)) or None
+        # The kernel writes several lines about one kill, so the most frequent form counts.
+        kills = max(sum(1 for _ in patterns.compile(form).finditer(log.text)) for form in _OOM_KILLS) or None
     return Memory(limit_bytes=limit, limit_source=source, oom_kills=kills)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import deque
+
 from triage import patterns
 from triage.crash import Log, LogRecord
 
@@ -11,20 +13,21 @@ _RECORD = (
     r"(?:^|: |\| |\s)(?P<severity>[IWEF])(?:\d{4} \d\d:\d\d:\d+\.\d+\s+\d+)? "
     r"(?P<file>(?:[A-Za-z]:)?[\w\\/.\-+]*\w\.(?:cc|h)):\d+\] ?(?P<message>.*)$"
 )
-_MOST = 5000
+_MOST = 2500
 
 
 def extract(log: Log) -> tuple[LogRecord, ...]:
     """The warnings, errors and fatal lines (information lines are left to the signatures' patterns)."""
     if "] " not in log.text and ".cc:" not in log.text:
         return ()
+    # The first records tell what started it and the last one what ended it; in a flood the middle goes.
     found: list[LogRecord] = []
+    latest: deque[LogRecord] = deque(maxlen=_MOST)
     for match in patterns.compile(_RECORD).finditer(log.text):
         severity = match.group("severity")
         if severity == "I":
             continue
         start = match.end() - len(match.group("message"))
-        found.append(LogRecord(severity, match.group("file"), match.group("message"), log.place(start), start))
-        if len(found) >= _MOST:
-            break
-    return tuple(found)
+        record = LogRecord(severity, match.group("file"), match.group("message"), log.place(start), start)
+        (found if len(found) < _MOST else latest).append(record)
+    return (*found, *latest)

@@ -7,12 +7,16 @@ from triage.patterns import compile as pattern
 
 _START = "Traceback (most recent call last)"
 _FRAME = r'^\s*File "(.+)", line (\d+)(?:, in (.+))?$'
-_IPYTHON_FRAME = r"^(?:File )?([^\s:(]+\.py|<ipython-input[^>]*>|Cell In\[\d+\])(?::(\d+)|, line (\d+))?,? in (.+)$"
+_IPYTHON_FRAME = (
+    r"^(?:File )?([^\s:(]+\.py|<ipython-input[^>]*>|(?:Cell|Input) In ?\[\d+\])(?::(\d+)|, line (\d+))?"
+    r"(?:,? in (.+))?$"
+)
 _ENDINGS = ("Error", "Exception", "Interrupt", "Exit", "Exceeded", "Group", "Pool", "Loss", "It")
 _LAST_LINE = (
     r"^(?:E\s{3,})?((?:[A-Za-z_]\w*\.)*_?[A-Z]\w*"
     r"(?:Error|Exception|Interrupt|Exit|Exceeded|Group|Pool|Loss|It))(?:: ?(.*))?$"
 )
+_ANY_LAST_LINE = r"^((?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)(?:: ?(.*))?$"
 _LINKS = {
     "During handling of the above exception": "context",
     "The above exception was the direct cause": "cause",
@@ -27,18 +31,14 @@ _BOILERPLATE = (
     r"  • |Arguments received by|Exception encountered when calling|\d+ root error\(s\) found|"
     r"Call arguments received|\s*File \"|\s*$)"
 )
+_NODE_PREFIX = r"^\{\{function_node [^}]*\}\} ?"
 _LONGEST_LINE = 8192
 _LONGEST_MESSAGE = 80
 
 
 def extract(log: Log) -> tuple[PythonException, ...]:
     """Every exception in the order of the text."""
-    if (
-        "Error" not in log.text
-        and "Exception" not in log.text
-        and _START not in log.text
-        and "Interrupt" not in log.text
-    ):
+    if _START not in log.text and not any(word in log.text for word in _ENDINGS):
         return ()
     found: list[PythonException] = []
     link: str | None = None
@@ -57,7 +57,7 @@ def extract(log: Log) -> tuple[PythonException, ...]:
             finish()
             continue
         told = _link(line)
-        last = None if told else _last_line(line, in_traceback=frames is not None)
+        last = None if told else _last_line(line, in_traceback=bool(frames))
         if message is not None and (told or last or _START in line or message.is_over_with(line)):
             finish()
         if _START in line:
@@ -104,11 +104,18 @@ def _link(line: str) -> str | None:
 
 
 def _last_line(line: str, *, in_traceback: bool) -> tuple[str, str] | None:
-    """Type and message of an exception's last line, told apart from other programs' `Error: ...`."""
+    """Type and message of an exception's last line.
+
+    Below frames any name is believed; elsewhere only what is called like an exception, and not other programs'
+    `Error: ...`.
+    """
+    if in_traceback and (line[:1].isalpha() or line.startswith("_")):
+        match = pattern(_ANY_LAST_LINE).match(line)
+        return (match[1], match[2] or "") if match else None
     if not any(word in line for word in _ENDINGS):
         return None
     match = pattern(_LAST_LINE).match(line)
-    if match is None or (not in_traceback and match[1] in ("Error", "Exception", "Exit")):
+    if match is None or match[1] in ("Error", "Exception", "Exit"):
         return None
     return match[1], match[2] or ""
 
@@ -118,15 +125,19 @@ def _frame(line: str) -> PythonFrame | None:
         return PythonFrame(match[1], int(match[2]), match[3] or "<module>")
     if match := pattern(_IPYTHON_FRAME).match(line):
         number = match[2] or match[3]
-        return PythonFrame(match[1], int(number) if number else None, match[4])
+        return PythonFrame(match[1], int(number) if number else None, match[4] or "<module>")
     return None
 
 
 def _gist(message: str) -> str:
     """The sentence of a message that tells something: Keras and graph errors bury it under their own framing."""
-    lines = message.split("\n")
-    for number, line in enumerate(lines):
-        if pattern(_BOILERPLATE).match(line) or (number and line.startswith("    ") and "Error:" not in line):
-            continue
-        return line.strip()
-    return lines[0].strip()
+    first, *rest = message.split("\n")
+    telling = [first.strip()]
+    for line in rest:
+        if embedded := pattern(_LAST_LINE).match(line.strip()):
+            # `in user code:` repeats the real error, indented, under the frames that led to it.
+            telling = [embedded[2] or ""]
+        elif not line.startswith("    ") or telling[0] != first.strip():
+            telling.append(line.strip())
+    told = next((line for line in telling if not pattern(_BOILERPLATE).match(line)), telling[0])
+    return pattern(_NODE_PREFIX).sub("", told).strip()

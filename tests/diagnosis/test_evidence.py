@@ -1,0 +1,210 @@
+"""The ranking in words: what speaks for a cause, what against it, and its fix with the numbers filled in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from building import crash_of, signature_data
+from building import knowledge_of as known
+
+import triage
+from triage.crash import Environment, Place
+from triage.diagnosis import diagnose
+from triage.diagnosis.evidence import fill, placeholders, source_name
+from triage.diagnosis.ranking import OTHER_SYSTEM
+from triage.knowledge.loading import Knowledge
+from triage.report import Diagnosis
+
+LABEL = {
+    "id": "label",
+    "log": r"label (?P<label>-?\d+) of \[0, (?P<classes>\d+)\)",
+    "p": 0.9,
+    "b": 0.001,
+    "says": "label {label} came where {classes} are known",
+}
+
+
+def first(
+    *lines: str, clues: list[dict[str, Any]] | None = None, facts: dict[str, Any] | None = None, **changes: Any
+) -> Diagnosis:
+    """The diagnosis of these lines by a single signature."""
+    data = signature_data(clues=clues or [LABEL], **changes)
+    report = diagnose(crash_of(*lines, **(facts or {})), known({"a/a": data}, {data["cause"]: 0.5}), version="test")
+    return report.diagnoses[0]
+
+
+# for and against
+
+
+def test_a_reason_says_what_was_seen_where_and_how_much_it_weighs() -> None:
+    (reason,) = first("starting", "label 12 of [0, 10)").because
+    assert reason.text == "label 12 came where 10 are known"
+    assert reason.place == Place(0, 2)
+    assert reason.weight == pytest.approx(6.8, abs=0.01)
+
+
+def test_a_clue_without_words_of_its_own_is_quoted() -> None:
+    (reason,) = first("starting", "  label 12   of [0, 10)", clues=[{**LABEL, "log": "label 12", "says": None}]).because
+    assert reason.text == "label 12 of [0, 10)"
+
+
+def test_words_whose_placeholder_nothing_fills_give_way_to_the_line_itself() -> None:
+    clues = [{**LABEL, "says": "label {label} of {unheard_of}"}]
+    assert first("label 12 of [0, 10)", clues=clues).because[0].text == "label 12 of [0, 10)"
+
+
+def test_a_long_line_is_shortened() -> None:
+    clues = [{"id": "long", "log": "a very long", "p": 0.9, "b": 0.001}]
+    text = first("a very long " + "line " * 200, clues=clues).because[0].text
+    assert len(text) <= 160
+    assert text.endswith("…")
+
+
+def test_the_strongest_reason_stands_first() -> None:
+    weak = {"id": "weak", "log": "starting", "p": 0.5, "b": 0.1, "says": "it started"}
+    reasons = first("starting", "label 12 of [0, 10)", clues=[weak, LABEL]).because
+    assert [reason.text for reason in reasons] == ["label 12 came where 10 are known", "it started"]
+
+
+def test_what_speaks_against_is_told_with_its_weight() -> None:
+    against = [{"id": "map", "log": "labels were mapped", "p": 0.05, "b": 0.5, "says": "the labels had been mapped"}]
+    (reason,) = first("label 12 of [0, 10)", "labels were mapped", against=against).against
+    assert (reason.text, reason.place) == ("the labels had been mapped", Place(0, 2))
+    assert reason.weight < 0
+
+
+def test_a_clue_that_is_nearly_always_there_is_told_when_it_is_not() -> None:
+    missing = {"id": "end-of-epoch", "log": "never printed", "p": 0.95, "b": 0.01}
+    (reason,) = first("label 12 of [0, 10)", clues=[LABEL, missing]).against
+    assert reason.text == "not seen: end of epoch"
+    assert reason.place is None
+
+
+def test_a_clue_that_is_often_missing_is_not_worth_a_line() -> None:
+    often = {"id": "sometimes", "log": "never printed", "p": 0.3, "b": 0.01}
+    assert first("label 12 of [0, 10)", clues=[LABEL, often]).against == ()
+
+
+def test_a_clue_that_could_not_be_seen_is_not_told_as_missing() -> None:
+    unseen = {"id": "frame", "native": "MklConvOp", "p": 0.95}
+    assert first("label 12 of [0, 10)", clues=[LABEL, unseen]).against == ()
+
+
+def test_another_system_is_told() -> None:
+    facts = {"environment": Environment(os="linux")}
+    (reason,) = first("label 12 of [0, 10)", applies={"os": ["windows", "macos"]}, facts=facts).against
+    assert reason.text == "this cause is known on windows, macos only"
+    assert reason.weight == OTHER_SYSTEM
+
+
+def test_a_line_that_another_cause_explains_is_told_as_such() -> None:
+    late = {"id": "late", "log": "the second words", "p": 0.9, "b": 0.01, "consequence_of": ["a.root"]}
+    own = {"id": "own", "log": "the third words", "p": 0.9, "b": 0.01}
+    knowledge = known(
+        {
+            "a/root": signature_data(title="Root", cause="a.root", clues=[LABEL]),
+            "b/late": signature_data(title="Late", cause="b.late", clues=[late, own]),
+        },
+        {"a.root": 0.02, "b.late": 0.3},
+    )
+    report = diagnose(crash_of("label 12 of [0, 10)", "the second words", "the third words"), knowledge, version="t")
+    (told,) = [d for d in report.diagnoses if d.cause == "b.late"]
+    assert told.against[0].text == "'the second words' is explained by a.root"
+    assert told.against[0].weight == 0.0
+
+
+# the fix
+
+
+def step(do: str, **more: Any) -> dict[str, Any]:
+    return {"do": do, "risk": "low", "verify": "it passes", **more}
+
+
+def test_a_fix_is_filled_with_what_was_caught_and_what_follows_from_it() -> None:
+    fix = [step("Label {label}: {label_advice}", otherwise="Map the labels.", run="grep {label} labels.txt")]
+    (told,) = first("label 12 of [0, 10)", fix=fix).fix
+    assert told.do.startswith("Label 12: Label 12 needs a last layer of at least 13 units")
+    assert told.run == "grep 12 labels.txt"
+
+
+def test_a_fix_that_cannot_be_filled_says_it_without_numbers() -> None:
+    fix = [step("Lower it to {largest_batch}.", otherwise="Lower it.", run="echo {largest_batch}")]
+    (told,) = first("label 12 of [0, 10)", fix=fix).fix
+    assert (told.do, told.run) == ("Lower it.", None)
+
+
+def test_a_fix_that_can_be_said_in_no_way_is_left_out() -> None:
+    assert first("label 12 of [0, 10)", fix=[step("Lower it to {largest_batch}."), step("Wait.")]).fix[0].do == "Wait."
+
+
+def test_values_of_the_first_clue_beat_those_of_later_ones() -> None:
+    later = {"id": "later", "log": r"and label (?P<label>\d+)", "p": 0.9, "b": 0.0001}
+    fix = [step("See {label}.", otherwise="See.")]
+    assert first("and label 99", "label 12 of [0, 10)", clues=[LABEL, later], fix=fix).fix[0].do == "See 12."
+
+
+def test_what_was_caught_is_never_filled_again() -> None:
+    assert fill("{a}", {"a": "{b}", "b": "no"}) == "{b}"
+
+
+def test_a_text_is_filled_wholly_or_not_at_all() -> None:
+    assert fill("{a} of {b}", {"a": "1"}) is None
+    assert fill("no placeholders", {}) == "no placeholders"
+    assert placeholders("{a} of {b_c}, {D} {0}") == {"a", "b_c"}
+
+
+# the diagnosis
+
+
+def test_no_evidence_makes_anything_certain() -> None:
+    sure = [{"id": f"clue-{n}", "log": f"telling words {n}", "p": 0.99, "b": 0.0001} for n in range(5)]
+    assert first(*(f"telling words {n}" for n in range(5)), clues=sure).confidence == 0.99
+
+
+def test_causes_are_told_in_order_and_only_as_many_as_asked_for() -> None:
+    signatures = {
+        f"{slug}/x": signature_data(title=slug, cause=f"{slug}.x", clues=[{**LABEL, "p": p}])
+        for slug, p in (("a", 0.3), ("b", 0.9), ("c", 0.6))
+    }
+    knowledge = known(signatures, {"a.x": 0.1, "b.x": 0.1, "c.x": 0.1})
+    report = diagnose(crash_of("label 12 of [0, 10)"), knowledge, version="test", top=2)
+    assert [(d.rank, d.cause) for d in report.diagnoses] == [(1, "b.x"), (2, "c.x")]
+
+
+def test_what_is_less_likely_than_one_percent_is_not_told() -> None:
+    faint = {"id": "faint", "log": "label", "p": 0.2, "b": 0.1}
+    signatures = {
+        "a/x": signature_data(title="a", cause="a.x", clues=[LABEL]),
+        "b/x": signature_data(title="b", cause="b.x", clues=[faint]),
+    }
+    report = diagnose(crash_of("label 12 of [0, 10)"), known(signatures, {"a.x": 0.5}), version="test")
+    assert [d.cause for d in report.diagnoses] == ["a.x"]
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ({"document": "002.txt", "claim": 30}, "document 002.txt, claim 30"),
+        ({"reproducer": "fixtures/crashers/killed.py"}, "reproducer fixtures/crashers/killed.py"),
+        ({"issue": "tensorflow/tensorflow#24496"}, "issue tensorflow/tensorflow#24496"),
+    ],
+)
+def test_a_source_is_one_short_text(source: dict[str, Any], words: str) -> None:
+    assert source_name(source) == words
+
+
+@pytest.mark.parametrize("digits", [400, 5000])
+def test_a_log_with_an_absurd_number_is_still_answered(digits: int, knowledge: Knowledge) -> None:
+    shape = f"{'9' * digits},2"
+    line = (
+        f"OOM when allocating tensor with shape[{shape}] and type float on /job:localhost/device:CPU:0 by allocator cpu"
+    )
+    report = triage.analyze(line.encode(), exit_code=1, knowledge=knowledge)
+    assert report.diagnoses[0].cause == "host.out-of-memory"
+
+
+def test_a_version_at_the_end_of_a_sentence_comes_without_its_full_stop(knowledge: Knowledge) -> None:
+    line = b"Loaded runtime CuDNN library: 8.0.4 but source was compiled with: 8.1.0.  CuDNN library needs to match."
+    report = triage.analyze(line, knowledge=knowledge)
+    assert report.diagnoses[0].because[0].text == "cuDNN 8.0.4 was loaded, and this TensorFlow was built for 8.1.0"

@@ -1,0 +1,142 @@
+"""Pages for whatever a person has in hand: codes, signals, exceptions, causes, signatures; and near misses."""
+
+from __future__ import annotations
+
+import re
+import shlex
+
+import pytest
+
+import triage
+from triage.diagnosis.explain import UnknownTopic
+from triage.knowledge.loading import Knowledge
+from triage.report import Page
+
+
+def section(page: Page, heading: str) -> tuple[str, ...]:
+    return dict(page.sections)[heading]
+
+
+@pytest.mark.parametrize(
+    "topic", ["139", "-11", "SIGSEGV", "sigsegv", "segv", "Segmentation fault", " 139 ", "exit 139"]
+)
+def test_a_signal_has_one_page_however_it_is_written(topic: str, knowledge: Knowledge) -> None:
+    page = triage.explain(topic, knowledge=knowledge)
+    assert page.title == "SIGSEGV (exit 139)"
+    assert "Also written 139 (shell), -11 (Python) and signal 11." in section(page, "means")
+
+
+@pytest.mark.parametrize(
+    "topic", ["-1073740791", "3221226505", "0xC0000409", "0xc0000409", "STATUS_STACK_BUFFER_OVERRUN"]
+)
+def test_a_windows_status_has_one_page_however_it_is_written(topic: str, knowledge: Knowledge) -> None:
+    page = triage.explain(topic, knowledge=knowledge)
+    assert page.title == "0xC0000409 (exit -1073740791)  STATUS_STACK_BUFFER_OVERRUN"
+    assert "Also written 0xC0000409, -1073740791 and 3221226505." in section(page, "means")
+
+
+def test_a_number_may_be_given_as_one(knowledge: Knowledge) -> None:
+    assert triage.explain(-11, knowledge=knowledge) == triage.explain("-11", knowledge=knowledge)
+
+
+def test_the_page_of_a_signal_lists_its_causes_the_likeliest_first(knowledge: Knowledge) -> None:
+    causes = section(triage.explain("SIGSEGV", knowledge=knowledge), "likely causes")
+    slugs = [re.fullmatch(r"(\d+)\. ([\w.-]+): .+", line) for line in causes]
+    assert [int(match[1]) for match in slugs if match] == list(range(1, len(causes) + 1))
+    page = knowledge.statuses["SIGSEGV"]["causes"]
+    assert [match[2] for match in slugs if match][: len(page)] == page
+
+
+def test_causes_whose_signatures_expect_the_status_follow_those_of_the_page(knowledge: Knowledge) -> None:
+    causes = " ".join(section(triage.explain("0xC0000374", knowledge=knowledge), "likely causes"))
+    assert "native.heap-corruption" in causes
+
+
+def test_a_small_number_says_that_it_may_be_meant_as_a_signal(knowledge: Knowledge) -> None:
+    page = triage.explain("11", knowledge=knowledge)
+    assert page.title == "exit 11"
+    assert section(page, "note") == ("As a signal number, 11 is SIGSEGV: triage explain SIGSEGV",)
+
+
+def test_exit_code_0_has_no_next_command(knowledge: Knowledge) -> None:
+    assert triage.explain("0", knowledge=knowledge).next is None
+
+
+@pytest.mark.parametrize(
+    "topic", ["139", "-11", "exit 137", "exit code 1", "Segmentation fault", "SIGSEGV", "0xC0000409"]
+)
+def test_the_next_command_of_a_status_is_one_that_can_be_typed(topic: str, knowledge: Knowledge) -> None:
+    words = shlex.split(triage.explain(topic, knowledge=knowledge).next or "")
+    assert words[:4] == ["triage", "analyze", "LOG", "--exit-code"]
+    assert len(words) == 5
+    assert triage.analyze(b"x", exit_code=words[4], knowledge=knowledge).crash.exit is not None
+
+
+@pytest.mark.parametrize(
+    "topic",
+    [
+        "ResourceExhaustedError",
+        "ResourceExhausted",
+        "RESOURCE_EXHAUSTED",
+        "oom",
+        "tf.errors.ResourceExhaustedError",
+        "tensorflow.python.framework.errors_impl.ResourceExhaustedError",
+    ],
+)
+def test_an_exception_has_one_page_however_it_is_written(topic: str, knowledge: Knowledge) -> None:
+    page = triage.explain(topic, knowledge=knowledge)
+    assert (page.title, page.next) == ("ResourceExhaustedError", "triage analyze LOG")
+    assert section(page, "likely causes")[0].startswith("1. gpu.out-of-memory: ")
+
+
+def test_every_cause_has_a_page(knowledge: Knowledge) -> None:
+    for slug in knowledge.causes:
+        page = triage.explain(slug, knowledge=knowledge)
+        assert page.title.startswith(f"{slug}  ")
+        assert {"what happens inside", "how it shows", "how to be sure", "fix"} <= set(dict(page.sections))
+
+
+def test_the_page_of_a_cause_leads_to_its_signatures(knowledge: Knowledge) -> None:
+    page = triage.explain("host.out-of-memory", knowledge=knowledge)
+    own = [s for s in knowledge.signatures.values() if s.cause == "host.out-of-memory"]
+    assert section(page, "signatures") == tuple(f"{s.id} ({s.grade}): {s.title}" for s in own)
+    assert page.next == f"triage signatures show {own[0].id}"
+    assert any(line.startswith("gpu.out-of-memory: ") for line in section(page, "mistaken for"))
+
+
+def test_every_signature_has_a_page_that_leads_to_its_cause(knowledge: Knowledge) -> None:
+    for signature in knowledge.signatures.values():
+        page = triage.explain(signature.id, knowledge=knowledge)
+        assert page.title == f"{signature.id}  {signature.title}"
+        assert page.next == f"triage explain {signature.cause}"
+        assert len(section(page, "clues")) == len(signature.clues)
+        assert len(section(page, "fix")) == len(signature.fix)
+
+
+def test_no_page_shows_a_placeholder(knowledge: Knowledge) -> None:
+    pages = [triage.explain(id, knowledge=knowledge) for id in knowledge.signatures]
+    texts = [text for page in pages for _, paragraphs in page.sections for text in paragraphs]
+    assert [text for text in texts if re.search(r"\{[a-z_]+\}", text)] == []
+
+
+@pytest.mark.parametrize(
+    ("topic", "near"),
+    [
+        ("gpu.out-of-memry", "gpu.out-of-memory"),
+        ("SIGSEG", "SIGSEGV"),
+        ("ResourceExhaustdError", "ResourceExhaustedError"),
+        ("zlibwapi", "gpu.cudnn-zlibwapi-missing"),
+        ("GPU.Out-Of-Memory", "gpu.out-of-memory"),
+    ],
+)
+def test_a_near_miss_names_what_was_perhaps_meant(topic: str, near: str, knowledge: Knowledge) -> None:
+    with pytest.raises(UnknownTopic) as unknown:
+        triage.explain(topic, knowledge=knowledge)
+    assert near in unknown.value.near
+
+
+@pytest.mark.parametrize("topic", ["", "qqqqqqqq", "99999999999999999999", "exit zero", "0x"])
+def test_what_is_like_nothing_has_no_near_name(topic: str, knowledge: Knowledge) -> None:
+    with pytest.raises(UnknownTopic) as unknown:
+        triage.explain(topic, knowledge=knowledge)
+    assert (unknown.value.topic, unknown.value.near) == (topic, [])

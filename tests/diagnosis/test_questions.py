@@ -1,0 +1,102 @@
+"""What to find out next where the evidence does not decide: few questions, those first that separate most."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from building import crash_of, crashed_thread, signature_data
+from building import knowledge_of as known
+from conftest import LOGS
+
+import triage
+from triage.crash import Crash
+from triage.diagnosis import diagnose
+from triage.knowledge.loading import Knowledge
+from triage.report import DIAGNOSED, NO_CRASH, Question
+
+WORDS = {"id": "words", "log": "the telling words", "p": 0.9, "b": 0.001}
+
+
+def questions(crash: Crash, *clues: dict[str, Any], **tables: Any) -> tuple[Question, ...]:
+    """The questions of a knowledge with one cause that shows by these clues."""
+    knowledge = known({"a/a": signature_data(cause="a.a", clues=list(clues))}, **tables)
+    return diagnose(crash, knowledge, version="test").next
+
+
+def test_a_diagnosis_asks_nothing() -> None:
+    knowledge = known({"a/a": signature_data(cause="a.a", clues=[WORDS, {"exit": "SIGSEGV"}])}, {"a.a": 0.5})
+    report = diagnose(crash_of("the telling words"), knowledge, version="test")
+    assert (report.verdict, report.next) == (DIAGNOSED, ())
+
+
+def test_no_crash_asks_nothing(knowledge: Knowledge) -> None:
+    report = triage.analyze(LOGS / "healthy" / "fit-2.21.log", exit_code=0, knowledge=knowledge)
+    assert (report.verdict, report.next) == (NO_CRASH, ())
+
+
+@pytest.mark.parametrize(
+    ("clue", "asks"),
+    [
+        ({"exit": "SIGFPE"}, "exit code"),
+        ({"native": "MklConvOp"}, "native function"),
+        ({"python": {"file": "ctypes"}}, "Python line"),
+        ({"memory": "oom_killed"}, "for memory"),
+        ({"module": "cudnn"}, "cuDNN and CUDA libraries"),
+        ({"environment": {"os": "windows"}}, "Which system"),
+    ],
+)
+def test_a_kind_of_clue_that_the_inputs_do_not_hold_is_asked_for(clue: dict[str, Any], asks: str) -> None:
+    (question,) = questions(crash_of("nothing known"), {"p": 0.9, "b": 0.01, **clue})
+    assert asks in question.ask
+    assert question.run
+    assert question.would_separate == ("a.a",)
+
+
+def test_a_clue_inside_any_is_asked_for_too() -> None:
+    wordings = {"id": "wordings", "any": [{"log": "one wording"}, {"log": "another wording"}], "p": 0.9}
+    (question,) = questions(crash_of(exit="3"), wordings)
+    assert "log" in question.ask
+
+
+def test_what_is_there_is_not_asked_for() -> None:
+    thread = crashed_thread(native=("raise",), python=("train.py:main",))
+    crash = crash_of("nothing known", exit="3", threads=(thread,))
+    clues = [WORDS, {"exit": "SIGFPE"}, {"native": "MklConvOp"}, {"python": {"file": "ctypes"}}]
+    assert questions(crash, *clues) == ()
+
+
+def test_the_question_that_separates_most_comes_first() -> None:
+    faint, strong = {"memory": "oom_killed", "p": 0.3, "b": 0.2}, {"native": "MklConvOp", "p": 0.95, "b": 0.01}
+    asked = questions(crash_of("nothing known", exit="3"), faint, strong)
+    assert ["native function" in asked[0].ask, "for memory" in asked[1].ask] == [True, True]
+
+
+def test_the_advice_for_the_exit_status_comes_before_everything() -> None:
+    pages = {"statuses": {"SIGSEGV": {"means": "x", "next": "Run it with faulthandler.", "causes": ["a.a"]}}}
+    asked = questions(crash_of(exit="139"), WORDS, explanations=pages)
+    assert asked[0] == Question("Run it with faulthandler.", None, ("a.a",))
+    assert len(asked) == 2
+
+
+def test_there_are_at_most_three_questions() -> None:
+    clues = [
+        WORDS,
+        {"native": "MklConvOp"},
+        {"python": {"file": "ctypes"}},
+        {"memory": "oom_killed"},
+        {"module": "cudnn"},
+    ]
+    assert len(questions(crash_of(exit="3"), *clues)) == 3
+
+
+def test_an_unknown_crash_is_never_left_without_a_next_step(knowledge: Knowledge) -> None:
+    assert triage.analyze(LOGS / "bus_error-2.21.log", exit_code=-7, knowledge=knowledge).next
+
+
+def test_every_triage_command_that_a_question_names_exists(knowledge: Knowledge, run_triage: Any) -> None:
+    asked = triage.analyze(b"nothing known", knowledge=knowledge).next
+    commands = {command for q in asked for command in re.findall(r"triage (\w+)", q.run or "")}
+    assert commands == {"analyze"}
+    assert run_triage("analyze", "--help").returncode == 0

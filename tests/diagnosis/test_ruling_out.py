@@ -1,0 +1,87 @@
+"""What a person would suspect here, and why it is not that."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from building import crash_of, signature_data
+from building import knowledge_of as known
+from conftest import LOGS
+
+import triage
+from triage.crash import Crash
+from triage.diagnosis import diagnose
+from triage.knowledge.loading import Knowledge
+from triage.report import RuledOut
+
+FOUND = {"id": "found", "log": "the telling words", "p": 0.95, "b": 0.0005}
+HALLMARK = {"id": "hallmark", "log": "its own words", "p": 0.95, "b": 0.001, "says": "the words it always says"}
+SUSPECTED = {"explanations": {"statuses": {"SIGSEGV": {"means": "x", "causes": ["b.suspect"]}}}}
+
+
+def knowledge_with(suspect: dict[str, Any], *more: dict[str, Any], **changes: Any) -> Knowledge:
+    """`a.found` shows by the telling words; `b.suspect` is the usual cause of SIGSEGV and shows by these clues."""
+    signatures = {
+        "a/found": signature_data(title="Found", cause="a.found", clues=[FOUND]),
+        "b/suspect": signature_data(title="Suspect", cause="b.suspect", clues=[suspect], **changes),
+    }
+    for number, clue in enumerate(more):
+        signatures[f"b/more-{number}"] = signature_data(title=f"More {number}", cause="b.suspect", clues=[clue])
+    return known(signatures, {"a.found": 0.05, "b.suspect": 0.05}, **SUSPECTED)
+
+
+def ruled_out(crash: Crash, knowledge: Knowledge) -> tuple[RuledOut, ...]:
+    return diagnose(crash, knowledge, version="test").ruled_out
+
+
+def test_the_usual_suspect_of_a_signal_is_ruled_out_when_its_hallmark_is_missing() -> None:
+    found = ruled_out(crash_of("the telling words", exit="139"), knowledge_with(HALLMARK))
+    assert found == (RuledOut("b.suspect", "not seen: the words it always says"),)
+
+
+def test_a_cause_that_nobody_would_suspect_is_not_mentioned() -> None:
+    assert ruled_out(crash_of("the telling words", exit="134"), knowledge_with(HALLMARK)) == ()
+    assert ruled_out(crash_of("the telling words"), knowledge_with(HALLMARK)) == ()
+
+
+def test_a_hallmark_that_could_not_be_seen_rules_nothing_out() -> None:
+    frame = {"id": "frame", "native": "MklConvOp", "p": 0.95}
+    assert ruled_out(crash_of("the telling words", exit="139"), knowledge_with(frame)) == ()
+
+
+def test_a_clue_that_is_often_missing_rules_nothing_out() -> None:
+    assert ruled_out(crash_of("the telling words", exit="139"), knowledge_with({**HALLMARK, "p": 0.8})) == ()
+
+
+def test_every_way_in_which_the_suspect_shows_must_be_out() -> None:
+    frame = {"id": "frame", "native": "MklConvOp", "p": 0.95}
+    assert ruled_out(crash_of("the telling words", exit="139"), knowledge_with(HALLMARK, frame)) == ()
+
+
+def test_a_cause_whose_line_another_one_explains_is_ruled_out_with_that_reason() -> None:
+    late = {**HALLMARK, "consequence_of": ["a.found"]}
+    found = ruled_out(crash_of("the telling words", "its own words"), knowledge_with(late))
+    assert found == (RuledOut("b.suspect", "its line is explained by a.found"),)
+
+
+def test_a_cause_that_was_seen_but_that_something_speaks_against_is_ruled_out_with_that_reason() -> None:
+    against = [{"id": "no", "log": "plenty was left", "p": 0.0001, "b": 0.5, "says": "there was plenty left"}]
+    knowledge = knowledge_with({**HALLMARK, "p": 0.5, "b": 0.2}, against=against)
+    found = ruled_out(crash_of("the telling words", "its own words", "plenty was left"), knowledge)
+    assert found == (RuledOut("b.suspect", "there was plenty left"),)
+
+
+def test_what_is_told_as_a_diagnosis_is_not_ruled_out() -> None:
+    knowledge = knowledge_with({**HALLMARK, "b": 0.01})
+    report = diagnose(crash_of("the telling words", "its own words", exit="139"), knowledge, version="test")
+    assert "b.suspect" in [d.cause for d in report.diagnoses]
+    assert report.ruled_out == ()
+
+
+def test_where_nothing_died_nothing_is_ruled_out() -> None:
+    assert ruled_out(crash_of("the telling words", exit="0"), knowledge_with(HALLMARK)) == ()
+
+
+def test_the_cudnn_handle_is_explained_by_the_two_versions(knowledge: Knowledge) -> None:
+    report = triage.analyze(LOGS / "composed" / "cudnn-version.log", knowledge=knowledge)
+    assert RuledOut("gpu.cudnn-init-memory", "its line is explained by gpu.cudnn-version-mismatch") in report.ruled_out

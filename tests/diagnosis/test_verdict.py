@@ -1,0 +1,173 @@
+"""Did anything die, and how sure are we: the four verdicts, their sentence, and what could not be looked at."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from building import crash_of, crashed_thread, signature_data
+from building import knowledge_of as known
+from conftest import LOGS
+
+import triage
+from triage.crash import Crash, LogRecord, Memory, Place, PythonException, RuntimeMessage
+from triage.diagnosis import diagnose
+from triage.diagnosis.verdict import SURE, not_observable
+from triage.knowledge.loading import Knowledge
+from triage.report import DIAGNOSED, NO_CRASH, UNCERTAIN, UNKNOWN, Report
+
+NOISE = {"noise": ["a greeting of the library"], "life": [r"^Epoch \d+/\d+"]}
+STRONG = {"id": "strong", "log": "the telling words", "p": 0.95, "b": 0.0005}
+WEAK = {"id": "weak", "log": "the vague words", "p": 0.8, "b": 0.01}
+
+
+def verdict(crash: Crash) -> Report:
+    """The report of a knowledge with one cause that can show strongly or weakly."""
+    signatures = {
+        "a/strong": signature_data(title="The machine was full", cause="a.a", clues=[STRONG]),
+        "a/weak": signature_data(title="The machine was perhaps full", cause="a.a", clues=[WEAK]),
+    }
+    return diagnose(crash, known(signatures, {"a.a": 0.02}, noise=NOISE), version="test")
+
+
+def error(offset: int) -> PythonException:
+    return PythonException("ValueError", "no", place=Place(0, 1), offset=offset)
+
+
+# the four verdicts
+
+
+def test_a_cause_at_seventy_percent_or_more_is_diagnosed() -> None:
+    report = verdict(crash_of("the telling words", exit="139"))
+    assert report.verdict == DIAGNOSED
+    assert report.diagnoses[0].confidence >= SURE
+    assert report.summary == "The machine was full."
+
+
+def test_a_cause_that_leads_below_that_is_uncertain() -> None:
+    report = verdict(crash_of("the vague words", exit="139"))
+    assert report.verdict == UNCERTAIN
+    assert report.unknown_confidence < report.diagnoses[0].confidence < SURE
+    assert report.summary.startswith("The machine was perhaps full, perhaps (")
+
+
+def test_where_unknown_leads_the_verdict_is_unknown() -> None:
+    report = verdict(crash_of("nothing that is known", exit="139"))
+    assert report.verdict == UNKNOWN
+    assert report.summary == "Something failed (SIGSEGV (exit 139)), but the evidence does not name its cause."
+
+
+def test_exit_code_0_is_no_crash_whatever_the_log_says() -> None:
+    report = verdict(crash_of("the telling words", exit="0", exceptions=(error(0),)))
+    assert (report.verdict, report.diagnoses, report.unknown_confidence) == (NO_CRASH, (), 0.0)
+    assert report.summary == "Nothing here says that a process died."
+
+
+@pytest.mark.parametrize("lines", [(), ("",), ("  ", "\t")], ids=["nothing", "empty", "blank"])
+def test_an_empty_input_is_no_crash(lines: tuple[str, ...]) -> None:
+    report = verdict(crash_of(*lines))
+    assert (report.verdict, report.summary) == (NO_CRASH, "The input is empty.")
+
+
+def test_an_input_that_could_not_be_read_is_not_an_empty_one(tmp_path: Path, knowledge: Knowledge) -> None:
+    report = triage.analyze(tmp_path / "missing.log", knowledge=knowledge)
+    assert report.verdict != NO_CRASH
+    assert "empty" not in report.summary
+
+
+# signs of life
+
+
+def test_a_handled_error_followed_by_an_epoch_is_no_crash() -> None:
+    assert verdict(crash_of("ValueError: no", "Epoch 1/2", exceptions=(error(0),))).verdict == NO_CRASH
+
+
+def test_an_epoch_followed_by_an_error_is_a_crash() -> None:
+    assert verdict(crash_of("Epoch 1/2", "ValueError: no", exceptions=(error(10),))).verdict == UNKNOWN
+
+
+@pytest.mark.parametrize("version", ["2.15", "2.21"])
+def test_a_real_handled_error_is_no_crash_even_without_its_exit_code(version: str, knowledge: Knowledge) -> None:
+    report = triage.analyze(LOGS / "handled" / f"error_caught-{version}.log", knowledge=knowledge)
+    assert report.verdict == NO_CRASH
+
+
+def test_a_sign_of_life_alone_is_no_crash() -> None:
+    assert verdict(crash_of("Epoch 1/2", "whatever follows")).verdict == NO_CRASH
+
+
+def test_life_in_the_first_input_does_not_outlive_trouble_in_the_second() -> None:
+    second = PythonException("ValueError", "no", place=Place(1, 1), offset=0)
+    assert verdict(crash_of("x" * 50, "Epoch 1/2", exceptions=(second,))).verdict != NO_CRASH
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"messages": (RuntimeMessage("heap", "free(): invalid pointer", Place(0, 1)),)},
+        {"threads": (crashed_thread(python=("train.py:main",)),)},
+        {"memory": Memory(oom_kills=1)},
+        {"records": (LogRecord("F", "env.cc", "Check failed", Place(0, 1)),)},
+        {"exit": "139"},
+    ],
+    ids=lambda facts: next(iter(facts)),
+)
+def test_no_sign_of_life_undoes_a_death(facts: dict[str, object]) -> None:
+    assert verdict(crash_of("died", "Epoch 1/2", **facts)).verdict != NO_CRASH  # type: ignore[arg-type]
+
+
+def test_an_error_line_after_the_last_epoch_is_trouble_unless_it_is_noise() -> None:
+    def at_level_e(message: str) -> Crash:
+        return crash_of("Epoch 1/2", message, records=(LogRecord("E", "x.cc", message, Place(0, 2), 10),))
+
+    assert verdict(at_level_e("could not go on")).verdict == UNKNOWN
+    assert verdict(at_level_e("a greeting of the library")).verdict == NO_CRASH
+
+
+# noise and silence
+
+
+def test_nothing_but_known_noise_is_no_crash() -> None:
+    assert verdict(crash_of("a greeting of the library", "", "a greeting of the library (again)")).verdict == NO_CRASH
+
+
+def test_a_line_beside_the_noise_is_not_known_to_be_harmless() -> None:
+    assert verdict(crash_of("a greeting of the library", "and something else")).verdict == UNKNOWN
+
+
+def test_the_noise_that_tensorflow_prints_at_start_up_is_no_crash(knowledge: Knowledge) -> None:
+    lines = (LOGS / "healthy" / "import_only-2.21.log").read_text("utf-8").splitlines()
+    start_up = [line for line in lines if "tensorflow 2" not in line and "PhysicalDevice" not in line]
+    report = triage.analyze("\n".join(start_up).encode(), knowledge=knowledge)
+    assert start_up != lines
+    assert report.verdict == NO_CRASH
+
+
+def test_a_healthy_log_without_exit_status_is_unknown_and_says_so_honestly(knowledge: Knowledge) -> None:
+    report = triage.analyze(LOGS / "healthy" / "custom_loop-2.21.log", knowledge=knowledge)
+    assert (report.verdict, report.diagnoses) == (UNKNOWN, ())
+    assert report.summary == "No error, no signal and no exit status in here: it ended well, or its end is missing."
+
+
+@pytest.mark.parametrize("log", sorted((LOGS / "healthy").glob("*.log")), ids=lambda path: path.stem)
+def test_a_healthy_log_with_exit_code_0_is_no_crash(log: Path, knowledge: Knowledge) -> None:
+    assert triage.analyze(log, exit_code=0, knowledge=knowledge).verdict == NO_CRASH
+
+
+# what could not be looked at
+
+
+def test_what_the_inputs_do_not_hold_is_told() -> None:
+    told = " ".join(not_observable(crash_of("x"), known({"a/a": signature_data()})))
+    for missing in ("exit status", "native stack", "Python stack", "memory"):
+        assert missing in told
+
+
+def test_what_the_inputs_do_hold_is_not_told() -> None:
+    thread = crashed_thread(native=("raise",), python=("train.py:main",))
+    crash = crash_of("x", exit="139", threads=(thread,), memory=Memory(peak_bytes=1))
+    assert not_observable(crash, known({"a/a": signature_data()})) == ()
+
+
+def test_a_part_that_was_not_read_is_told_first() -> None:
+    assert not_observable(crash_of("x", unread=("9 lines in the middle",)), known({}))[0] == "9 lines in the middle"

@@ -1,0 +1,127 @@
+"""The report for people: one screen on a terminal, whole and unwrapped in a pipe."""
+
+from __future__ import annotations
+
+import pytest
+import yaml
+from conftest import LOGS
+
+import triage
+from triage.reports.text import layout, render
+
+OOM = LOGS / "oom_in_fit-2.21.log"
+EXITS = {row["file"]: row["exit"] for row in yaml.safe_load((LOGS / "index.yaml").read_text("utf-8"))}
+ALL_LOGS = sorted(path.relative_to(LOGS).as_posix() for path in LOGS.rglob("*.log"))
+
+
+@pytest.fixture(scope="module")
+def oom_report(knowledge):
+    return triage.analyze(OOM, exit_code=139, knowledge=knowledge)
+
+
+def test_on_a_terminal_the_answer_is_first_the_next_command_last_and_one_screen_holds_it(in_terminal):
+    screen = in_terminal("analyze", OOM, "--exit-code", "139")
+    assert screen.lines[0].startswith("host.out-of-memory")
+    assert screen.lines[-1].split() == ["more", "triage", "explain", "host.out-of-memory"]
+    assert max(map(len, screen.lines)) <= 80
+    assert len(screen.lines) <= 24
+    assert {"died", "why", "fix"} <= {line.split()[0] for line in screen.lines if line[:1] == " " and line[1:2] != " "}
+
+
+@pytest.mark.parametrize("columns", [60, 80, 132])
+def test_no_line_is_wider_than_the_terminal(in_terminal, columns):
+    screen = in_terminal("analyze", OOM, "--exit-code", "139", columns=columns)
+    assert max(map(len, screen.lines)) <= columns
+
+
+@pytest.mark.parametrize("name", ALL_LOGS)
+@pytest.mark.parametrize("columns", [60, 80])
+def test_every_log_is_laid_out_within_the_width(knowledge, name, columns):
+    report = triage.analyze(LOGS / name, exit_code=EXITS.get(name), knowledge=knowledge)
+    lines = [str(line) for line in layout(report, columns)]
+    assert max(map(len, lines)) <= columns
+    if report.verdict == "diagnosed" and columns == 80:
+        assert len(lines) <= 24
+
+
+def test_the_share_of_the_answer_is_told_with_it(oom_report):
+    first = oom_report.diagnoses[0]
+    assert str(layout(oom_report, 80)[0]).split()[-2:] == [f"{first.confidence * 100:.0f}", "%"]
+    assert render(oom_report).splitlines()[0].split()[-2:] == [f"{first.confidence * 100:.0f}", "%"]
+
+
+def test_in_a_pipe_nothing_is_wrapped_and_nothing_is_cut(run_triage, oom_report):
+    done = run_triage("analyze", OOM, "--exit-code", "139")
+    lines = done.stdout.splitlines()
+    first = oom_report.diagnoses[0]
+    for told in [
+        *(evidence.text for evidence in (*first.because, *first.against)),
+        *(step.do for step in first.fix),
+        *(step.verify for step in first.fix),
+        *(step.run for step in first.fix if step.run),
+        *oom_report.not_observable,
+    ]:
+        assert any(told in line for line in lines), told
+    assert max(map(len, lines)) > 80
+    assert "…" not in done.stdout
+
+
+def test_a_long_exception_is_cut_on_a_screen_only(run_triage, in_terminal, tmp_path):
+    message = " ".join(f"word{number}" for number in range(200))
+    log = f'Traceback (most recent call last):\n  File "t.py", line 1, in <module>\nValueError: {message}\n'
+    (tmp_path / "long.log").write_text(log)
+    assert "word199" in run_triage("analyze", "long.log").stdout
+    screen = in_terminal("analyze", "long.log")
+    assert "word199" not in screen.raw
+    assert "…" in screen.raw
+    assert max(map(len, screen.lines)) <= 80
+
+
+def test_a_word_longer_than_the_screen_does_not_overflow_it(in_terminal, tmp_path):
+    log = f'Traceback (most recent call last):\n  File "t.py", line 1, in <module>\nValueError: {"x" * 300}\n'
+    (tmp_path / "long.log").write_text(log)
+    assert max(map(len, in_terminal("analyze", "long.log").lines)) <= 80
+
+
+def test_wide_characters_do_not_overflow_the_screen(in_terminal, tmp_path):
+    from rich.cells import cell_len
+
+    log = f'Traceback (most recent call last):\n  File "t.py", line 1, in <module>\nValueError: {"記憶 " * 60}\n'
+    (tmp_path / "wide.log").write_text(log, encoding="utf-8")
+    assert max(map(cell_len, in_terminal("analyze", "wide.log").lines)) <= 80
+
+
+@pytest.mark.parametrize(
+    ("log", "exit_code", "answer"),
+    [
+        (LOGS / "plain_python_error-2.21.log", 1, "unknown"),
+        (LOGS / "healthy" / "fit-2.21.log", None, "no-crash"),
+    ],
+)
+def test_without_a_cause_the_verdict_is_the_answer(knowledge, log, exit_code, answer):
+    report = triage.analyze(log, exit_code=exit_code, knowledge=knowledge)
+    for text in (render(report), "\n".join(map(str, layout(report, 80)))):
+        assert text.split()[0] == answer
+
+
+def test_an_uncertain_cause_is_not_sold_as_the_answer(knowledge):
+    report = triage.analyze(LOGS / "illegal_instruction-2.21.log", exit_code=-4, knowledge=knowledge)
+    assert report.verdict == "uncertain", "choose another log for this test"
+    assert render(report).startswith(f"perhaps {report.diagnoses[0].cause} ")
+
+
+def test_what_could_not_be_looked_at_is_said(run_triage):
+    assert "native stack: the log holds none" in run_triage("analyze", OOM).stdout
+
+
+def test_with_several_inputs_each_reason_names_its_file(run_triage, tmp_path):
+    (tmp_path / "first.log").write_text("epoch 1\n")
+    (tmp_path / "second.log").write_bytes(OOM.read_bytes())
+    assert "second.log:53" in run_triage("analyze", "first.log", "second.log").stdout
+
+
+def test_a_terminal_and_a_pipe_tell_the_same_answer_and_the_same_next_command(run_triage, in_terminal):
+    piped = run_triage("analyze", OOM).stdout.splitlines()
+    shown = in_terminal("analyze", OOM).lines
+    assert piped[0].split()[0] == shown[0].split()[0]
+    assert piped[-1] == shown[-1]

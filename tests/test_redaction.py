@@ -1,0 +1,171 @@
+"""Private values: replaced by placeholders that stay the same, counted, and gone from the whole report."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import yaml
+from conftest import LOGS
+from hypothesis import given
+from hypothesis import strategies as st
+
+import triage
+from triage.redaction import Redactor
+from triage.reports import FORMATS, renderer
+
+# What is secret, the text in which it stands, and what kind of value it is. None of these is a real token.
+SECRETS = [
+    ("alice", "/home/alice/project/train.py", "user"),
+    ("alice", "/Users/alice/project/train.py", "user"),
+    ("alice", "C:\\Users\\alice\\project\\train.py", "user"),
+    ("alice", "C:/Users/alice/project/train.py", "user"),
+    ("alice", "C:\\\\Users\\\\alice\\\\project", "user"),
+    ("alice", "d:\\users\\alice", "user"),
+    ("alice.smith", "/home/alice.smith/x", "user"),
+    ("ålice", "/home/ålice/x", "user"),
+    ("alice@example.com", "mail alice@example.com about it", "email"),
+    ("a.l+i-ce@mail.example.co.uk", "<a.l+i-ce@mail.example.co.uk>", "email"),
+    ("AKIA" + "ABCDEFGHIJKLMNOP", "key AKIAABCDEFGHIJKLMNOP used", "token"),
+    ("ASIA" + "ABCDEFGHIJKLMNOP", "key ASIAABCDEFGHIJKLMNOP used", "token"),
+    ("ghp_" + "a1B2" * 9, "using ghp_" + "a1B2" * 9, "token"),
+    ("github_pat_" + "a1B2_" * 8, "using github_pat_" + "a1B2_" * 8, "token"),
+    ("glpat-" + "a1B2" * 5, "using glpat-" + "a1B2" * 5, "token"),
+    ("hf_" + "aBcD" * 8, "login with hf_" + "aBcD" * 8, "token"),
+    ("AIza" + "a1B2c" * 7, "google AIza" + "a1B2c" * 7, "token"),
+    ("xoxb-" + "1234567890-abc", "slack xoxb-1234567890-abc", "token"),
+    ("eyJhbGciOiJI.eyJzdWIiOiIx.SflKxwRJSMe", "jwt eyJhbGciOiJI.eyJzdWIiOiIx.SflKxwRJSMe", "token"),
+    ("sk-" + "a1B2" * 8, "openai sk-" + "a1B2" * 8, "token"),
+    ("sk-ant-api03-" + "a1B2" * 8, "anthropic sk-ant-api03-" + "a1B2" * 8, "token"),
+    ("dGhpcyBpcyBzZWNyZXQ=", "Authorization: Bearer dGhpcyBpcyBzZWNyZXQ=", "token"),
+    ("dGhpcyBpcyBzZWNyZXQ=", "authorization: basic dGhpcyBpcyBzZWNyZXQ=", "token"),
+    ("hunter2hunter2", "https://alice:hunter2hunter2@example.com/repo.git", "token"),
+    ("hunter2", "password=hunter2", "token"),
+    ("hunter2", "PASSWORD: 'hunter2'", "token"),
+    ("hunter2", "DB_PASSWORD=hunter2 python train.py", "token"),
+    ("hunter2", '{"api_key": "hunter2"}', "token"),
+    ("0123456789abcdef0123", "WANDB_API_KEY=0123456789abcdef0123", "token"),
+    ("abc123secret", "aws_secret_access_key = abc123secret", "token"),
+    ("abc123secret", "HF_TOKEN=abc123secret", "token"),
+]
+
+
+def traceback_saying(text: str) -> bytes:
+    return f'Traceback (most recent call last):\n  File "t.py", line 1, in <module>\nValueError: {text}\n'.encode()
+
+
+@pytest.mark.parametrize(("secret", "text", "kind"), SECRETS, ids=[text[:40] for _, text, _ in SECRETS])
+@pytest.mark.parametrize("format_name", FORMATS)
+def test_a_private_value_is_nowhere_in_a_report(knowledge, secret, text, kind, format_name):
+    log = traceback_saying(text)
+    kept = renderer("json")(triage.analyze(log, redact=False, knowledge=knowledge))
+    assert secret in json.loads(kept)["crash"]["exception"]["message"], "the test would pass for the wrong reason"
+
+    report = triage.analyze(log, knowledge=knowledge)
+
+    text = renderer(format_name)(report)
+    assert secret not in (json.dumps(json.loads(text), ensure_ascii=False) if format_name == "json" else text)
+    assert dict(report.redactions).get(kind, 0) >= 1
+
+
+def test_the_user_name_is_hidden_wherever_it_stands_alone_too(knowledge):
+    log = b"/home/alice/venv/bin/python\n" + traceback_saying("lock of alice, see job-alice and alice's notes")
+    report = triage.analyze(log, knowledge=knowledge)
+    assert "of alice," not in renderer("json")(report)
+
+
+@pytest.mark.parametrize("name", ["user", "root", "runner", "ubuntu"])
+def test_a_name_that_says_nothing_about_a_person_is_kept(name):
+    redactor = Redactor()
+    assert redactor.text(f"/home/{name}/x") == f"/home/{name}/x"
+    assert not redactor.counts
+
+
+def test_the_name_of_an_input_is_hidden_too(knowledge, tmp_path):
+    path = tmp_path / "home" / "alice" / "crash.log"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(traceback_saying("x"))
+    assert "alice" not in renderer("json")(triage.analyze(path, knowledge=knowledge))
+
+
+def test_the_name_of_an_unreadable_input_is_hidden_too(run_triage, tmp_path):
+    path = tmp_path / "home" / "alice" / "crash.log"
+    good = LOGS / "oom_in_fit-2.21.log"
+    assert "alice" not in run_triage("analyze", path, good, "--format", "json").stdout
+
+
+def test_the_same_value_gets_the_same_placeholder_and_another_another(knowledge):
+    log = traceback_saying("/home/alice/a /home/bobby/b /home/alice/c x@example.com y@example.com x@example.com")
+    message = triage.analyze(log, knowledge=knowledge).crash.exceptions[-1].message
+    alice, bobby, again = (path.split("/")[2] for path in message.split()[:3])
+    assert alice == again != bobby
+    first, second, third = message.split()[3:]
+    assert first == third != second
+
+
+def test_placeholders_are_the_same_in_every_part_of_a_report(knowledge):
+    log = (
+        b"Fatal Python error: Segmentation fault\n\nCurrent thread 0x00007f (most recent call first):\n"
+        b'  File "/home/alice/train.py", line 3 in <module>\n' + traceback_saying("/home/alice/data")
+    )
+    report = json.loads(renderer("json")(triage.analyze(log, knowledge=knowledge)))
+    frame = report["crash"]["processes"][0]["threads"][0]["python_stack"][0]["file"]
+    assert frame.split("/")[2] == report["crash"]["exception"]["message"].split("/")[2]
+
+
+def test_replacements_are_counted():
+    redactor = Redactor()
+    redactor.text("/home/alice/a /home/alice/b x@example.com password=hunter2")
+    assert dict(redactor.counts) == {"user": 2, "email": 1, "token": 1}
+
+
+def test_no_redact_keeps_everything_and_counts_nothing(knowledge):
+    text = "; ".join(text for _, text, _ in SECRETS if "\\" not in text)
+    report = triage.analyze(traceback_saying(text), redact=False, knowledge=knowledge)
+    assert report.crash.exceptions[-1].message == text
+    assert report.redactions == ()
+
+
+ORDINARY = [
+    "OOM when allocating tensor with shape[8192,128] and type float on /job:localhost/replica:0/task:0/device:CPU:0",
+    "F0000 00:00:1794795122.283071 6266 tensor_shape.cc:356] Check failed: d < dims() (1 vs. 1)",
+    "W0000 00:00:1794795138.706454    6291 op_kernel.cc:1858] OP_REQUIRES failed at mkl_util.h:848",
+    "BuildID[sha1]=0a1b2c3d4e5f60718293a4b5c6d7e8f901234567",
+    '  File "/usr/local/lib/python3.11/site-packages/keras/src/trainers/trainer.py", line 399, in fit',
+    '  File "C:\\Python311\\Lib\\site-packages\\tensorflow\\python\\eager\\execute.py", line 53',
+    "@tf.function decorated, see https://www.tensorflow.org/guide/function#controlling_retracing",
+    "tensorflow::Tensor::CheckTypeAndIsAligned(tensorflow::DataType) const",
+    "Epoch 1/10 32/32 - 1s - loss: 0.6931 - accuracy: 0.5000 - val_loss: 0.6929",
+    "shape=(None, 128, 128, 3), dtype=float32, numpy=array([1., 2.])",
+    "KeyError: 'token'",
+    "special tokens: [CLS] [SEP]; tokenizer: BertTokenizer; max_tokens=512",
+    "basic block 12 of cluster_0, bearer of bad news",
+]
+
+
+@pytest.mark.parametrize("line", ORDINARY)
+def test_ordinary_text_is_untouched(line):
+    redactor = Redactor()
+    assert redactor.text(line) == line
+    assert not redactor.counts
+
+
+def test_nothing_in_our_logs_is_taken_for_private():
+    for path in sorted(LOGS.rglob("*.log")):
+        for line in path.read_text("utf-8").splitlines():
+            redactor = Redactor()
+            assert redactor.text(line) == line, path.name
+
+
+def test_our_index_of_causes_does_not_change_by_redaction(knowledge):
+    for row in yaml.safe_load((LOGS / "index.yaml").read_text("utf-8"))[::5]:
+        kept = triage.analyze(LOGS / row["file"], exit_code=row["exit"], redact=False, knowledge=knowledge)
+        hidden = triage.analyze(LOGS / row["file"], exit_code=row["exit"], knowledge=knowledge)
+        assert [d.cause for d in kept.diagnoses] == [d.cause for d in hidden.diagnoses]
+
+
+@given(st.text(max_size=200))
+def test_any_text_can_be_redacted_twice(text):
+    """No text breaks it, and what is hidden once is not hidden again in another way."""
+    once = Redactor().text(text)
+    assert Redactor().text(once) == once

@@ -1,0 +1,137 @@
+"""Our signatures against every labelled log, and what they must hold taken together."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import yaml
+from conftest import LOGS, REPOSITORY
+
+import triage
+from triage.diagnosis.verdict import SURE
+from triage.knowledge.clues import AnyOf, Clue, InSequence, ModuleSeen
+from triage.knowledge.loading import Knowledge
+from triage.report import NO_CRASH, UNKNOWN, Report
+
+ROWS = yaml.safe_load((LOGS / "index.yaml").read_text("utf-8"))
+TENSORFLOW = [
+    row for row in ROWS if row["cause"] not in ("unknown", "not-a-crash") and not row["cause"].startswith("other.")
+]
+HEALTHY = [row for row in ROWS if row["cause"] == "not-a-crash"]
+ELSEWHERE = [row for row in ROWS if row["cause"] == "unknown" or row["cause"].startswith("other.")]
+
+
+def by_file(rows: list[dict[str, Any]]) -> Any:
+    """A test for each row, named by its log."""
+    return pytest.mark.parametrize("row", rows, ids=[row["file"].removesuffix(".log") for row in rows])
+
+
+def report_of(row: dict[str, Any], knowledge: Knowledge) -> Report:
+    return triage.analyze(LOGS / row["file"], exit_code=row["exit"], knowledge=knowledge)
+
+
+def clues_of(knowledge: Knowledge) -> Iterator[Clue]:
+    """Every clue of every signature, those inside combinators too."""
+    waiting = [clue for s in knowledge.signatures.values() for clue in (*s.clues, *s.against)]
+    while waiting:
+        clue = waiting.pop()
+        yield clue
+        if isinstance(clue.sought, (AnyOf, InSequence)):
+            waiting += clue.sought.clues
+
+
+# every labelled log
+
+
+@by_file(TENSORFLOW)
+def test_a_labelled_log_gets_its_cause_first(row: dict[str, Any], knowledge: Knowledge) -> None:
+    report = report_of(row, knowledge)
+    assert report.verdict not in (UNKNOWN, NO_CRASH)
+    assert report.diagnoses[0].cause == row["cause"]
+
+
+@by_file(HEALTHY)
+def test_a_log_of_a_run_that_ended_well_is_no_crash(row: dict[str, Any], knowledge: Knowledge) -> None:
+    report = report_of(row, knowledge)
+    assert (report.verdict, report.diagnoses) == (NO_CRASH, ())
+
+
+@by_file(ELSEWHERE)
+def test_a_log_that_names_no_cause_of_ours_is_not_given_one(row: dict[str, Any], knowledge: Knowledge) -> None:
+    report = report_of(row, knowledge)
+    sure = [d.cause for d in report.diagnoses if d.confidence >= SURE and not d.cause.startswith("other.")]
+    assert sure == []
+    assert report.verdict != NO_CRASH
+
+
+def test_the_index_lists_every_log_that_was_made() -> None:
+    made = {str(path.relative_to(LOGS)) for path in LOGS.rglob("*.log") if path.parent.name != "composed"}
+    assert {row["file"] for row in ROWS} == made
+
+
+def test_every_kind_of_label_is_there() -> None:
+    assert TENSORFLOW and HEALTHY and ELSEWHERE
+
+
+@by_file(TENSORFLOW)
+def test_what_is_told_about_a_log_holds_no_unfilled_placeholder(row: dict[str, Any], knowledge: Knowledge) -> None:
+    for told in report_of(row, knowledge).diagnoses:
+        texts = [e.text for e in (*told.because, *told.against)]
+        texts += [text for step in told.fix for text in (step.do, step.run or "", step.verify)]
+        assert [text for text in texts if re.search(r"\{[a-z_]+\}", text)] == []
+        assert told.because
+        assert told.fix
+
+
+# all signatures together
+
+
+@pytest.mark.parametrize(
+    "kind", ["log", "exception", "exit", "native", "python", "module", "memory", "environment", "any", "sequence"]
+)
+def test_every_clue_kind_and_combinator_of_the_design_is_used(kind: str, knowledge: Knowledge) -> None:
+    assert kind in {clue.kind for clue in clues_of(knowledge)}
+
+
+def test_consequence_of_is_used(knowledge: Knowledge) -> None:
+    assert any(clue.consequence_of for clue in clues_of(knowledge))
+
+
+def test_modules_are_sought_as_present_as_absent_and_by_version(knowledge: Knowledge) -> None:
+    modules = [clue.sought for clue in clues_of(knowledge) if isinstance(clue.sought, ModuleSeen)]
+    assert {module.absent for module in modules} == {True, False}
+    assert any(module.version for module in modules)
+
+
+def test_every_document_is_cited_by_a_signature(knowledge: Knowledge) -> None:
+    cited = {source.get("document") for s in knowledge.signatures.values() for source in s.sources}
+    assert set(knowledge.documents["documents"]) <= cited
+
+
+def test_every_claim_that_is_cited_is_one_of_the_document_that_is_named(knowledge: Knowledge) -> None:
+    claims = knowledge.documents["claims"]
+    for signature in knowledge.signatures.values():
+        for source in signature.sources:
+            if "claim" in source:
+                assert claims[source["claim"]]["document"] == source["document"], signature.id
+
+
+def test_a_signature_of_grade_reproduced_names_a_reproducer_that_exists(knowledge: Knowledge) -> None:
+    for signature in knowledge.signatures.values():
+        named = [source["reproducer"] for source in signature.sources if "reproducer" in source]
+        assert all((REPOSITORY / path).is_file() for path in named), signature.id
+        assert named or signature.grade != "reproduced", signature.id
+
+
+def test_no_signature_is_reproduced_by_a_log_that_was_written_by_hand(knowledge: Knowledge) -> None:
+    for signature in knowledge.signatures.values():
+        if signature.grade == "reproduced":
+            assert any("composed/" not in example.log for example in signature.matches), signature.id
+
+
+def test_a_signature_lies_in_the_folder_of_its_causes_family(knowledge: Knowledge) -> None:
+    for signature in knowledge.signatures.values():
+        assert signature.id.split("/")[0] == signature.cause.split(".")[0], signature.id
