@@ -25,7 +25,9 @@ SIGNATURES = sorted(path.relative_to(REPOSITORY).as_posix() for path in (REPOSIT
 
 
 def run(*command: str | Path, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    env = clean_environment(PIP_DISABLE_PIP_VERSION_CHECK="1", **environment)
+    env = clean_environment(PIP_DISABLE_PIP_VERSION_CHECK="1")
+    env.pop("PYTHONPATH", None)  # it would lead to a triage that is not the one under test
+    env.update(environment)
     return subprocess.run(
         [str(part) for part in command], capture_output=True, text=True, cwd=cwd, env=env, timeout=300
     )

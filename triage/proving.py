@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from triage import analyze
+from triage import NotAnExitCode, analyze
 from triage.crash import Log
 from triage.diagnosis.arithmetic import CALCULATORS
 from triage.diagnosis.matching import Facts, Hit
@@ -58,7 +58,8 @@ def test_signatures(knowledge: Knowledge, wanted: tuple[str, ...] = ()) -> Itera
     for pack in packs:
         for id in pack.signatures:
             signature = knowledge.signatures.get(id)
-            if signature is not None and (not wanted or id in wanted):
+            # A private pack may replace a signature of ours; then only its own tests say anything.
+            if signature is not None and signature.pack == pack.name and (not wanted or id in wanted):
                 yield from _run_tests(signature, Path(pack.root), knowledge)
         if not wanted:
             yield from _run_healthy(pack, knowledge)
@@ -79,7 +80,10 @@ def _judge(signature: Signature, example: ExampleLog, root: Path, knowledge: Kno
     path = root / example.log
     if not path.is_file():
         return Outcome(signature.id, example.log, NOT_CHECKED, "the log is not in this installation")
-    report = analyze(path, exit_code=example.exit, knowledge=knowledge)
+    try:
+        report = analyze(path, exit_code=example.exit, knowledge=knowledge)
+    except NotAnExitCode as error:
+        return Outcome(signature.id, example.log, FAILED, str(error))
     first = report.diagnoses[0] if report.diagnoses else None
     named = first.cause if first and report.verdict not in (UNKNOWN, NO_CRASH) else report.verdict
     if matches:

@@ -38,12 +38,29 @@ _HOME_FOLDERS = ("/home/", "users", "documents and settings")
 _EMAIL = r"[\w.+-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){0,4}\.[A-Za-z]{2,24}\b"
 _TOKENS = (
     r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b"
-    r"|\bgh[pousr]_[A-Za-z0-9]{20,}\b|\bgithub_pat_\w{20,}\b|\bglpat-[\w-]{20,}"
+    r"|\bgh[pousr]_[A-Za-z0-9]{20,}\b|\bgithub_pat_\w{20,}|\bglpat-[\w-]{20,}"
     r"|\bhf_[A-Za-z0-9]{20,}\b|\bsk-[A-Za-z0-9_-]{16,}\b|\bAIza[\w-]{35}\b|\bxox[abprs]-[\w-]{10,}"
     r"|\beyJ[\w-]{8,}\.[\w-]{4,}\.[\w-]{4,}\b"
     r"|\bnpm_[A-Za-z0-9]{30,}\b|\bpypi-[\w-]{40,}\b"
 )
-_TOKEN_STARTS = ("AKIA", "ASIA", "gh", "glpat-", "hf_", "sk-", "AIza", "xox", "eyJ", "npm_", "pypi-")
+_TOKEN_STARTS = (
+    "AKIA",
+    "ASIA",
+    "ghp_",
+    "gho_",
+    "ghu_",
+    "ghs_",
+    "ghr_",
+    "github_pat_",
+    "glpat-",
+    "hf_",
+    "sk-",
+    "AIza",
+    "xox",
+    "eyJ",
+    "npm_",
+    "pypi-",
+)
 _TELLING_NAMES = ("passw", "secret", "token", "key")
 _NAMED = (
     r"(?i)\b([\w-]{0,32}(?:password|passwd|secret|token|api[_-]?key|access[_-]?key|wandb_key)['\"]?\s?[=:]\s?['\"]?)"

@@ -91,6 +91,12 @@ def test_a_clue_that_could_not_be_seen_is_not_told_as_missing() -> None:
     assert first("label 12 of [0, 10)", clues=[LABEL, unseen]).against == ()
 
 
+def test_without_a_log_no_line_is_told_as_missing(knowledge: Knowledge) -> None:
+    report = triage.analyze(exit_code="SIGABRT", top=50, knowledge=knowledge)
+    assert report.diagnoses
+    assert [(told.cause, reason.text) for told in report.diagnoses for reason in told.against] == []
+
+
 def test_another_system_is_told() -> None:
     facts = {"environment": Environment(os="linux")}
     (reason,) = first("label 12 of [0, 10)", applies={"os": ["windows", "macos"]}, facts=facts).against

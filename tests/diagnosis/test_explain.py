@@ -6,6 +6,7 @@ import re
 import shlex
 
 import pytest
+from building import knowledge_of, signature_data
 
 import triage
 from triage.diagnosis.explain import UnknownTopic
@@ -50,6 +51,16 @@ def test_the_page_of_a_signal_lists_its_causes_the_likeliest_first(knowledge: Kn
 def test_causes_whose_signatures_expect_the_status_follow_those_of_the_page(knowledge: Knowledge) -> None:
     causes = " ".join(section(triage.explain("0xC0000374", knowledge=knowledge), "likely causes"))
     assert "native.heap-corruption" in causes
+
+
+def test_of_the_causes_that_only_signatures_name_the_more_common_comes_first() -> None:
+    signatures = {
+        f"{slug}/x": signature_data(title=slug, cause=f"{slug}.x", clues=[{"exit": "SIGUSR1"}]) for slug in "abc"
+    }
+    pages = {"statuses": {"SIGUSR1": {"means": "x", "causes": ["a.x"]}}}
+    knowledge = knowledge_of(signatures, {"a.x": 0.01, "b.x": 0.02, "c.x": 0.03}, explanations=pages)
+    causes = section(triage.explain("SIGUSR1", knowledge=knowledge), "likely causes")
+    assert causes == ("1. a.x: About a.x", "2. c.x: About c.x", "3. b.x: About b.x")
 
 
 def test_a_small_number_says_that_it_may_be_meant_as_a_signal(knowledge: Knowledge) -> None:

@@ -15,7 +15,8 @@ from triage.report import NO_CRASH, Report
 
 
 def diagnose(crash: Crash, knowledge: Knowledge, *, version: str, top: int = 5) -> Report:
-    """The whole diagnosis of one incident; `top` is how many causes are told."""
+    """The whole diagnosis of one incident; `top` is how many causes are told, at least the first."""
+    top = max(top, 1)
     facts = Facts(crash, knowledge.literals)
     ranking = rank(facts, knowledge)
     verdict = verdict_of(facts, knowledge, ranking)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import NamedTuple
 
 from triage.crash import Memory
@@ -39,7 +40,9 @@ def calculate(values: Values, memory: Memory) -> dict[str, str]:
     filled = dict(values)
     for calculator in CALCULATORS.values():
         if all(values.get(name) for name in calculator.needs):
-            filled.update(calculator.compute(values, memory))
+            # A private pattern may catch anything; what is no number gives no advice.
+            with suppress(ValueError, OverflowError):
+                filled.update(calculator.compute(values, memory))
     return filled
 
 

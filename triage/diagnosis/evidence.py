@@ -5,7 +5,8 @@ from __future__ import annotations
 from triage import patterns
 from triage.diagnosis.arithmetic import calculate
 from triage.diagnosis.matching import Absent, Facts, Hit
-from triage.diagnosis.ranking import Ranking, Scored, Term
+from triage.diagnosis.ranking import OTHER_SYSTEM, Ranking, Scored, Term
+from triage.knowledge.clues import Clue
 from triage.knowledge.loading import Knowledge
 from triage.knowledge.signature import Fix
 from triage.report import Diagnosis, Evidence, FixStep
@@ -80,17 +81,17 @@ def _against(scored: Scored, values: dict[str, str]) -> tuple[Evidence, ...]:
         )
     for term in scored.terms:
         if isinstance(term.finding, Absent) and term.weight <= LEAST_AGAINST:
-            told.append(Evidence(f"not seen: {describe(term)}", None, round(term.weight, 2)))
+            told.append(Evidence(f"not seen: {in_words(term.clue)}", None, round(term.weight, 2)))
     if scored.on_other_system:
-        told.append(Evidence("this cause is known on " + ", ".join(scored.signature.os) + " only", None, -3.0))
+        told.append(Evidence("this cause is known on " + ", ".join(scored.signature.os) + " only", None, OTHER_SYSTEM))
     return tuple(told)
 
 
-def describe(term: Term) -> str:
-    """A clue in words, for saying that it was not seen."""
-    if term.clue.says and not placeholders(term.clue.says):
-        return term.clue.says
-    return term.clue.id.replace("-", " ")
+def in_words(clue: Clue) -> str:
+    """A clue in words, where nothing was caught that could fill its placeholders."""
+    if clue.says and not placeholders(clue.says):
+        return clue.says
+    return clue.id.replace("-", " ")
 
 
 def _step(fix: Fix, values: dict[str, str]) -> FixStep | None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from triage import status as statuses
 from triage.crash import ExitStatus
-from triage.diagnosis.evidence import source_name
+from triage.diagnosis.evidence import in_words, source_name
 from triage.knowledge.clues import ExitSeen
 from triage.knowledge.loading import Cause, Knowledge
 from triage.knowledge.signature import Signature
@@ -80,7 +80,16 @@ def _status_page(status: ExitStatus, asked: str, knowledge: Knowledge) -> Page:
     if signal:
         sections.append(("note", (f"As a signal number, {status.code} is {signal}: triage explain {signal}",)))
     title = f"{status.label}  {status.name}" if status.ntstatus is not None else status.label
-    return Page(title, tuple(sections), f"triage analyze LOG --exit-code {asked}" if status.is_failure else None)
+    return Page(
+        title, tuple(sections), f"triage analyze LOG --exit-code {_typed(status)}" if status.is_failure else None
+    )
+
+
+def _typed(status: ExitStatus) -> str:
+    """The status as a person types it behind --exit-code."""
+    if status.ntstatus is not None:
+        return f"0x{status.ntstatus:08X}"
+    return status.signal or str(status.code)
 
 
 def _spellings(status: ExitStatus) -> tuple[str, ...]:
@@ -147,7 +156,7 @@ def _cause_page(cause: Cause, knowledge: Knowledge) -> Page:
 
 
 def _signature_page(signature: Signature) -> Page:
-    clues = tuple(f"{clue.says or clue.id} ({clue.kind}, seen in {clue.p:.0%})" for clue in signature.clues)
+    clues = tuple(f"{in_words(clue)} ({clue.kind}, seen in {clue.p:.0%})" for clue in signature.clues)
     fixes = tuple(f"{i}. {fix.otherwise or fix.do}" for i, fix in enumerate(signature.fix, 1))
     sections: Sections = [("cause", (signature.cause,)), ("clues", clues), ("fix", fixes)]
     if signature.note:

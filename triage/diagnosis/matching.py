@@ -7,7 +7,7 @@ from functools import partial
 from typing import NamedTuple
 
 from triage import patterns
-from triage.crash import Crash, Library, Log, NativeFrame, Place, PythonFrame
+from triage.crash import Crash, Log, Place
 from triage.diagnosis.versions import in_range
 from triage.knowledge.clues import (
     AnyOf,
@@ -96,8 +96,12 @@ class Facts:
                 at = match.start()
                 values = {name: text for name, text in match.groupdict().items() if text is not None}
                 return Hit(log.place(at), log.line(at), (log.input, at), values)
-        whole = all(entry.complete for entry in self.crash.inputs)
-        return ABSENT if logs and whole else UNSEEN
+        return ABSENT if self._log_is_whole() else UNSEEN
+
+    def _log_is_whole(self) -> bool:
+        """Whether there is a log, and all of it was read."""
+        told = any(not log.is_blank for log in self.crash.logs)
+        return told and all(entry.complete for entry in self.crash.inputs)
 
     def _first_match(self, log: Log, pattern: str, start: int) -> patterns.Match | None:
         """The first match behind a place; without the texts that it needs a pattern is not even compiled."""
@@ -122,7 +126,7 @@ class Facts:
             return Hit(
                 error.place, f"{error.short_type}: {error.message.splitlines()[0] if error.message else ''}", at, values
             )
-        return ABSENT if any(not log.is_blank for log in self.crash.logs) else UNSEEN
+        return ABSENT if self._log_is_whole() else UNSEEN
 
     def _any(self, sought: AnyOf, after: tuple[int, int]) -> Finding:
         findings = [self.find(clue.sought, after) for clue in sought.clues]
@@ -132,7 +136,14 @@ class Facts:
             first = min(hits, key=lambda hit: hit.at)
             values = {name: text for hit in reversed(hits) for name, text in hit.values.items()}
             return Hit(first.place, first.quote, first.at, {**values, **first.values})
-        return ABSENT if any(isinstance(finding, Absent) for finding in findings) else UNSEEN
+        # Libraries, memory and the machine are seldom told, and their silence proves nothing either way; but where
+        # there is no log to look into, that its wordings are missing says nothing.
+        blind = any(
+            isinstance(finding, Unseen) and clue.kind not in ("module", "memory", "environment", "exit")
+            for clue, finding in zip(sought.clues, findings, strict=True)
+        )
+        absent = any(isinstance(finding, Absent) for finding in findings)
+        return ABSENT if absent and not blind else UNSEEN
 
     def _sequence(self, sought: InSequence, after: tuple[int, int]) -> Finding:
         values: dict[str, str] = {}
@@ -162,9 +173,13 @@ class Facts:
     def _native(self, sought: NativeSeen) -> Finding:
         stacks = [thread for thread in self.crash.threads if thread.crashed and thread.native_stack]
         for thread in stacks:
-            for frame in thread.native_stack[: sought.within]:
-                if _fits(sought.function, frame.function) and _fits(sought.module, frame.module):
-                    return Hit(thread.place, f"native frame {_frame_name(frame)}")
+            fitting = [
+                frame.name
+                for frame in thread.native_stack[: sought.within]
+                if _fits(sought.function, frame.function) and _fits(sought.module, frame.module)
+            ]
+            if name := _often_enough(fitting, sought.repeated):
+                return Hit(thread.place, f"native frame {name}")
         return ABSENT if stacks else UNSEEN
 
     def _python(self, sought: PythonSeen) -> Finding:
@@ -172,9 +187,13 @@ class Facts:
         stacks += [(error.place, error.frames) for error in self.crash.exceptions]
         told = [(place, frames) for place, frames in stacks if frames]
         for place, frames in told:
-            for frame in frames[: sought.within]:
-                if _fits(sought.file, frame.file.replace("\\", "/")) and _fits(sought.function, frame.function):
-                    return Hit(place, f"Python frame {_python_name(frame)}")
+            fitting = [
+                f"{frame.file}:{frame.line} in {frame.function}"
+                for frame in frames[: sought.within]
+                if _fits(sought.file, frame.file.replace("\\", "/")) and _fits(sought.function, frame.function)
+            ]
+            if name := _often_enough(fitting, sought.repeated):
+                return Hit(place, f"Python frame {name}")
         return ABSENT if told else UNSEEN
 
     def _module(self, sought: ModuleSeen) -> Finding:
@@ -184,12 +203,13 @@ class Facts:
             if named or not environment.libraries_complete:
                 return ABSENT if named else UNSEEN
             return Hit(None, f"{sought.name} is not among the loaded libraries")
-        for library in named:
-            if sought.version is None:
-                return Hit(None, f"{library.name} is loaded")
-            if library.version is not None:
-                return _if(in_range(library.version, sought.version), _library_name(library))
-        return ABSENT if environment.libraries_complete and not named else UNSEEN
+        if sought.version is None and named:
+            return Hit(None, f"{named[0].name} is loaded")
+        versions = [library for library in named if library.version is not None]
+        for library in versions:
+            if in_range(library.version or "", sought.version or ""):
+                return Hit(None, f"{library.name} {library.version}")
+        return ABSENT if versions or (environment.libraries_complete and not named) else UNSEEN
 
     def _memory(self, sought: MemorySeen) -> Finding:
         memory = self.crash.memory
@@ -240,13 +260,6 @@ def _told(value: str | None, holds: Callable[[str], bool], quote: str) -> Findin
     return _if(holds(value), quote.format(value))
 
 
-def _frame_name(frame: NativeFrame) -> str:
-    return frame.function or f"{frame.module or 'unknown module'}"
-
-
-def _python_name(frame: PythonFrame) -> str:
-    return f"{frame.file}:{frame.line} in {frame.function}"
-
-
-def _library_name(library: Library) -> str:
-    return f"{library.name} {library.version}"
+def _often_enough(frames: list[str], times: int | None) -> str | None:
+    """The first frame, or the first that stands there so many times."""
+    return next((frame for frame in frames if frames.count(frame) >= (times or 1)), None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from triage.crash import Crash
 from triage.diagnosis.matching import Unseen
 from triage.diagnosis.ranking import Ranking
+from triage.knowledge.clues import AnyOf, Clue, InSequence
 from triage.knowledge.loading import Knowledge
 from triage.report import DIAGNOSED, Question
 
@@ -30,17 +31,25 @@ def next_questions(crash: Crash, knowledge: Knowledge, ranking: Ranking, verdict
     missing: dict[str, tuple[float, list[str]]] = {}
     for scored in leading:
         for term in scored.terms:
-            if isinstance(term.finding, Unseen) and term.clue.kind in _ASK:
-                gain, causes = missing.setdefault(term.clue.kind, (0.0, []))
+            for kind in _kinds(term.clue) if isinstance(term.finding, Unseen) else ():
+                gain, causes = missing.setdefault(kind, (0.0, []))
                 if scored.signature.cause not in causes:
                     causes.append(scored.signature.cause)
-                missing[term.clue.kind] = (gain + term.clue.p - term.clue.b, causes)
+                missing[kind] = (gain + term.clue.p - term.clue.b, causes)
     questions = [
         Question(*_ASK[kind], would_separate=tuple(causes))
         for kind, (_, causes) in sorted(missing.items(), key=lambda item: -item[1][0])
     ]
     advice = _status_advice(crash, knowledge)
     return tuple([*advice, *questions][:_MOST])
+
+
+def _kinds(clue: Clue) -> set[str]:
+    """The kinds of evidence that would show a clue, also those inside a combinator."""
+    if isinstance(clue.sought, (AnyOf, InSequence)):
+        return {kind for inner in clue.sought.clues for kind in _kinds(inner)}
+    # An exception is read from the log, so the log is what is missing.
+    return {"log" if clue.kind == "exception" else clue.kind}
 
 
 def _status_advice(crash: Crash, knowledge: Knowledge) -> list[Question]:

@@ -83,11 +83,14 @@ def rank(facts: Facts, knowledge: Knowledge) -> Ranking:
             best[one.signature.cause] = one
     # Causes that no signature describes yet are all part of "unknown": few signatures make a modest tool.
     unknown_prior = max(0.05, 1.0 - sum(knowledge.causes[cause].prior for cause in best))
-    exponentials = {cause: math.exp(one.score) for cause, one in best.items()}
-    total = sum(exponentials.values()) + unknown_prior
+    unknown_score = math.log(unknown_prior)
+    highest = max([unknown_score, *(one.score for one in best.values())])
+    exponentials = {cause: math.exp(one.score - highest) for cause, one in best.items()}
+    unknown = math.exp(unknown_score - highest)
+    total = sum(exponentials.values()) + unknown
     shares = [(one, exponentials[cause] / total) for cause, one in best.items()]
     shares.sort(key=lambda pair: (-pair[1], pair[0].signature.cause))
-    return Ranking(tuple(shares), unknown_prior / total, tuple(scored))
+    return Ranking(tuple(shares), unknown / total, tuple(scored))
 
 
 def weigh(clue: Clue, finding: Finding) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from triage.crash import Crash
-from triage.diagnosis.evidence import describe
+from triage.diagnosis.evidence import in_words
 from triage.diagnosis.matching import Absent, Hit
 from triage.diagnosis.ranking import Ranking, Scored
 from triage.knowledge.loading import Knowledge
@@ -60,5 +60,5 @@ def _missing_hallmark(ranking: Ranking, cause: str) -> str | None:
         absent = next((term for term in hallmarks if isinstance(term.finding, Absent)), None)
         if absent is None:
             return None
-        reasons.append(f"not seen: {describe(absent)}")
+        reasons.append(f"not seen: {in_words(absent.clue)}")
     return reasons[0] if reasons else None

@@ -37,6 +37,12 @@ def sources_page(knowledge: Knowledge) -> Page:
                     used = f" (see {', '.join(cited[number])})" if cited[number] else ""
                     entries.append(f"{number}. {verdict}: {claim['says']} Really: {claim['outcome']}{used}")
         sections.append((f"{document}  {about['title']}", tuple(entries)))
+    everywhere = [
+        f"{number}. {_GRADES[claim['grade']]}: {claim['says']} Really: {claim['outcome']}"
+        for number, claim in claims.items()
+        if claim["document"] is None
+    ]
+    sections.append(("heard everywhere", tuple(everywhere)))
     sections.append(("outside these documents", tuple(others)))
     counts = {grade: sum(claim["grade"] == grade for claim in claims.values()) for grade in _GRADES}
     told = ", ".join(f"{count} {grade}" for grade, count in counts.items())

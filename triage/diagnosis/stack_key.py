@@ -7,7 +7,8 @@ from triage.patterns import compile as pattern
 
 # Frames of the machinery that reports or ends a crash; the fault is below them.
 _MACHINERY = (
-    r"^_*(?:raise|abort|gsignal|pthread_kill|__pthread_kill|kill|sigtramp|terminate|libc_message|malloc_printerr)\w*$"
+    r"^_*(?:GI_)?(?:raise|abort|gsignal|pthread_kill(?:_implementation|_internal)?|kill|sigtramp|libc_message|malloc_printerr)$"
+    r"|^(?:std::terminate|__gnu_cxx::__verbose_terminate_handler|__cxxabiv1::__terminate)$"
     r"|absl::.*(?:LogMessage|log_internal|Failure)|tsl::internal::LogMessageFatal|tensorflow::internal::LogMessageFatal"
     r"|StacktraceHandler|faulthandler|__restore_rt|KiUserExceptionDispatcher"
 )

@@ -16,6 +16,8 @@ SURE = 0.70
 def verdict_of(facts: Facts, knowledge: Knowledge, ranking: Ranking) -> str:
     """diagnosed, uncertain, unknown or no-crash."""
     crash = facts.crash
+    if crash.is_empty and crash.unread:
+        return UNKNOWN
     if crash.is_empty or nothing_died(facts, knowledge):
         return NO_CRASH
     if not ranking.named:
@@ -74,6 +76,8 @@ def summarise(crash: Crash, verdict: str, diagnoses: tuple[Diagnosis, ...]) -> s
     """The answer in one sentence."""
     if verdict == NO_CRASH:
         return "The input is empty." if crash.is_empty else "Nothing here says that a process died."
+    if verdict == UNKNOWN and crash.is_empty:
+        return "Nothing could be read, so nothing can be said."
     if verdict == UNKNOWN and not _any_trouble(crash):
         return "No error, no signal and no exit status in here: it ended well, or its end is missing."
     if verdict == UNKNOWN:

@@ -10,6 +10,8 @@ _TERM = r"\s*(>=|<=|==|<|>)\s*([\d.]+)\s*"
 def in_range(version: str, wanted: str) -> bool:
     """Whether a version lies in a range; only as many parts as the range names are compared for `==`."""
     have = _parts(version)
+    if not have:
+        return False
     for term in wanted.split(","):
         match = re.fullmatch(_TERM, term)
         if match is None:

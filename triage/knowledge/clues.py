@@ -39,19 +39,24 @@ class ExitSeen(NamedTuple):
 
 
 class NativeSeen(NamedTuple):
-    """A native frame by function and module; `within` counts frames from the innermost one."""
+    """A native frame by function and module; `within` counts frames from the innermost one.
+
+    `repeated` asks that one function stands so many times in the stack.
+    """
 
     function: str | None
     module: str | None
     within: int | None
+    repeated: int | None = None
 
 
 class PythonSeen(NamedTuple):
-    """A Python frame of the crashed thread or of the exception."""
+    """A Python frame of the crashed thread or of the exception, with the same fields as a native one."""
 
     file: str | None
     function: str | None
     within: int | None
+    repeated: int | None = None
 
 
 class ModuleSeen(NamedTuple):
@@ -157,15 +162,17 @@ def parse_clue(data: Any, path: tuple[str | int, ...], *, p: float, b: float | N
         raise SignatureError(path, "a clue has exactly one kind", "one of " + ", ".join(KINDS))
     kind = kinds[0]
     sought = _PARSERS[kind](data[kind], (*path, kind))
-    consequence = data.get("consequence_of", ())
+    says = data.get("says")
+    if says is not None and not isinstance(says, str):
+        raise SignatureError((*path, "says"), f"{says!r} is not a text", "a sentence")
     return Clue(
         id=str(data.get("id", kind)),
         kind=kind,
         sought=sought,
         p=_probability(data.get("p", p), (*path, "p")),
         b=_probability(data.get("b", _background(kind, sought) if b is None else b), (*path, "b")),
-        says=data.get("says"),
-        consequence_of=(consequence,) if isinstance(consequence, str) else tuple(consequence),
+        says=says,
+        consequence_of=_texts(data["consequence_of"], (*path, "consequence_of")) if "consequence_of" in data else (),
     )
 
 
@@ -253,17 +260,23 @@ def _exit(value: Any, path: tuple[str | int, ...]) -> ExitSeen:
 
 def _native(value: Any, path: tuple[str | int, ...]) -> NativeSeen:
     if isinstance(value, str):
-        return NativeSeen(_text(value, path), None, None)
-    fields = _fields(value, {"function", "module", "within"}, path)
+        return NativeSeen(_text(value, path), None, None, None)
+    fields = _fields(value, {"function", "module", "within", "repeated"}, path)
     return NativeSeen(
-        _optional(fields, "function", path), _optional(fields, "module", path), _whole(fields, "within", path)
+        _optional(fields, "function", path),
+        _optional(fields, "module", path),
+        _whole(fields, "within", path),
+        _whole(fields, "repeated", path),
     )
 
 
 def _python(value: Any, path: tuple[str | int, ...]) -> PythonSeen:
-    fields = _fields(value, {"file", "function", "within"}, path)
+    fields = _fields(value, {"file", "function", "within", "repeated"}, path)
     return PythonSeen(
-        _optional(fields, "file", path), _optional(fields, "function", path), _whole(fields, "within", path)
+        _optional(fields, "file", path),
+        _optional(fields, "function", path),
+        _whole(fields, "within", path),
+        _whole(fields, "repeated", path),
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 _DRAFT = """\
 title: {title}
 cause: {cause}
@@ -29,4 +31,4 @@ tests:
 
 def draft(title: str, cause: str) -> str:
     """A signature to fill in."""
-    return _DRAFT.format(title=title, cause=cause)
+    return _DRAFT.format(title=json.dumps(title, ensure_ascii=False), cause=cause)

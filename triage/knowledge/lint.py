@@ -25,7 +25,7 @@ _ONE_MACHINE = (
     (re.compile(r"/(?:home|Users|root|mnt|opt|usr/local|tmp)/"), "a path of one machine", "the file's name only"),
     (re.compile(r"(?i)\b[A-Z]:\\\\"), "a path of one machine", "the file's name only"),
     (re.compile(r"site-packages|dist-packages"), "a path of one installation", "the path below it"),
-    (re.compile(r"0x[0-9a-fA-F]{6,}(?![0-9a-fA-F]*\])"), "an address", r"0x[0-9a-f]+"),
+    (re.compile(r"0x(?![cCeE][0-9a-fA-F]{7}\b)[0-9a-fA-F]{6,}(?![0-9a-fA-F]*\])"), "an address", r"0x[0-9a-f]+"),
     (re.compile(r"\\?\.(?:cc|cpp|cu|h|py):\d"), "a source line number, which moves between versions", r"\.cc:\d+"),
     (re.compile(r"(?:\bline |\.py\", line )\d"), "a source line number, which moves between versions", r"line \d+"),
 )
@@ -39,7 +39,8 @@ def lint(
 ) -> list[Problem]:
     """Every problem of one pack. `computed` says which groups each placeholder of a calculator needs."""
     own = [signature for signature in knowledge.signatures.values() if signature.id in pack.signatures]
-    problems = [p for p in knowledge.problems if p.file.startswith(pack.directory)]
+    inside = Path(pack.directory).resolve()
+    problems = [p for p in knowledge.problems if Path(p.file).resolve().is_relative_to(inside)]
     for signature in own:
         found = [
             *_clue_problems(signature, knowledge),
@@ -88,7 +89,7 @@ def _clue_problems(signature: Signature, knowledge: Knowledge) -> Iterator[Entry
                 )
         if isinstance(clue.sought, ExitSeen):
             for name in clue.sought.statuses:
-                if not re.fullmatch(r"exit \d+", name) and status.parse(name) is None:
+                if not re.fullmatch(r"exit -?\d+", name) and _canonical(name) != name:
                     yield (*path, "exit"), f"unknown exit status '{name}'", "SIGSEGV, '0xC0000409' or 'exit 1'"
         for wanted in _ranges(clue):
             if not _RANGE.fullmatch(wanted):
@@ -96,6 +97,14 @@ def _clue_problems(signature: Signature, knowledge: Knowledge) -> Iterator[Entry
         if not isinstance(clue.sought, (AnyOf, InSequence)):
             for kind, pattern in patterns_of(clue):
                 yield from ((path, what, instead) for what, instead in pattern_problems(kind, pattern))
+
+
+def _canonical(name: str) -> str | None:
+    """The one spelling of an exit status that matching looks for."""
+    known = status.parse(name)
+    if known is None:
+        return None
+    return f"0x{known.ntstatus:08X}" if known.ntstatus is not None else known.signal
 
 
 def _ranges(clue: Clue) -> list[str]:
@@ -155,6 +164,8 @@ def _placeholder_problems(signature: Signature, computed: Mapping[str, Iterable[
                     f"nothing fills {{{name}}}",
                     f"named groups {', '.join(sorted(needs))} in a clue's pattern",
                 )
+        if fix.otherwise and _PLACEHOLDER.search(fix.otherwise):
+            yield ("fix", number), "'otherwise' has a placeholder", "the advice without numbers"
         if _PLACEHOLDER.search(fix.do) and not fix.otherwise:
             yield (
                 ("fix", number),

@@ -66,15 +66,21 @@ def assemble(packs: list[PackData], literals: Mapping[str, tuple[str, ...]] | No
     causes: dict[str, Cause] = {}
     signatures: dict[str, Signature] = {}
     problems: list[Problem] = []
-    for pack in packs:
+    for number, pack in enumerate(packs):
         problems += pack.problems
+        if number:
+            # Ours is linted when it is built; what somebody laid over it is checked each time.
+            from triage.knowledge.private import checked
+
+            pack, found = checked(pack)
+            problems += found
         for id in pack.tables.get("pack", {}).get("disables") or ():
             signatures.pop(id, None)
         for slug, page in pack.tables.get("causes", {}).items():
             causes[slug] = Cause(slug, page.get("prior", UNKNOWN_CAUSE_PRIOR), page.get("title", slug), page)
         for id, data in pack.signatures.items():
             try:
-                signatures[id] = _checked(parse_signature(id, pack.name, data), causes)
+                signatures[id] = _known(parse_signature(id, pack.name, data), causes, private=number > 0)
             except SignatureError as error:
                 problems.append(_located(pack, id, error))
     return Knowledge(
@@ -97,10 +103,15 @@ def _laid_over(packs: list[PackData], table: str, part: str) -> dict[str, Any]:
     return {key: value for pack in packs for key, value in (pack.tables.get(table, {}).get(part) or {}).items()}
 
 
-def _checked(signature: Signature, causes: Mapping[str, Cause]) -> Signature:
+def _known(signature: Signature, causes: Mapping[str, Cause], *, private: bool) -> Signature:
+    """The signature, if its cause is known and, for a private one, its patterns can be used."""
     if signature.cause not in causes:
         instead = "a slug that 'triage signatures list --causes' prints"
         raise SignatureError(("cause",), f"unknown cause '{signature.cause}'", instead)
+    if private:
+        from triage.knowledge.private import refuse_bad_patterns
+
+        refuse_bad_patterns(signature)
     return signature
 
 

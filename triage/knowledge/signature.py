@@ -62,10 +62,16 @@ def parse_signature(id: str, pack: str, data: Any) -> Signature:
         raise SignatureError(("grade",), f"unknown grade {data['grade']!r}", "one of " + ", ".join(GRADES))
     if data["grade"] == "refuted" and not data.get("note"):
         raise SignatureError(("grade",), "a refuted claim says why", "note: what really happens")
-    for key in ("clues", "fix", "sources"):
-        if not isinstance(data[key], list):
-            raise SignatureError((key,), f"'{key}' is a list", "one entry a line, each behind a dash")
     tests = data["tests"] if isinstance(data["tests"], Mapping) else {}
+    lists = {key: data.get(key) or [] for key in ("clues", "against", "fix", "sources", "confirm")}
+    lists |= {f"tests: {key}": tests.get(key) or [] for key in ("match", "differ")}
+    for key, value in lists.items():
+        if not isinstance(value, list):
+            path = tuple(key.split(": "))
+            raise SignatureError(path, f"'{path[-1]}' is a list", "one entry a line, each behind a dash")
+    for number, source in enumerate(data["sources"]):
+        if not isinstance(source, Mapping):
+            raise SignatureError(("sources", number), "a source is a mapping", "{issue: OWNER/REPOSITORY#1}")
     return Signature(
         id=id,
         pack=pack,

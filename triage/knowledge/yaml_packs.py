@@ -64,11 +64,11 @@ def _read_file(path: Path, problems: list[Problem], digest: hashlib._Hash) -> An
         raw = path.read_bytes()
         digest.update(path.name.encode() + b"\0" + raw)
         return load_yaml(raw.decode("utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        problems.append(Problem(str(path), None, f"could not be read ({error.__class__.__name__})"))
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         reason = getattr(error, "problem", None) or "not YAML"
         line = mark.line + 1 if mark else None
         problems.append(Problem(str(path), line, f"not YAML: {reason}", "quotes around texts with ': ' or '#'"))
+    except (OSError, ValueError, RecursionError) as error:
+        problems.append(Problem(str(path), None, f"could not be read ({error.__class__.__name__})"))
     return None

@@ -7,6 +7,7 @@ import re
 from triage.report import NO_CRASH, UNKNOWN, Diagnosis, Evidence, Report
 from triage.reports.harmless import harmless
 
+_REFERENCE = re.compile(r"(@|#|GH-)(?=[A-Za-z0-9])")
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~@])")
 
 
@@ -69,7 +70,9 @@ def _list(heading: str, entries: list[str]) -> list[str]:
 
 
 def _escape(text: str) -> str:
-    return _SPECIAL.sub(r"\\\1", " ".join(harmless(text).split()))
+    escaped = _SPECIAL.sub(r"\\\1", " ".join(harmless(text).split()))
+    # A tracker links @name, #1 and GH-1 even when they are escaped; an invisible space keeps them apart.
+    return _REFERENCE.sub("\\1\u200b", escaped)
 
 
 def _code(text: str) -> str:

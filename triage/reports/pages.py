@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import textwrap
-
 from triage.report import Page
 from triage.reports.harmless import harmless
 from triage.reports.text import Line
+from triage.reports.wrapping import wrap
 
 _WIDEST = 100
 
@@ -18,13 +17,16 @@ def render_page(page: Page) -> str:
 
 def page_lines(page: Page, width: int | None) -> list[Line]:
     """The page's lines: the title, each section under its heading, the next command last."""
-    lines = [Line(((harmless(page.title), "answer"),))]
+    lines = _wrapped(page.title, "answer", width)
     for heading, paragraphs in page.sections:
-        lines += [Line(()), Line(((f" {heading}", "heading"),))]
+        lines += [Line(()), *_wrapped(heading, "heading", width, indent=1)]
         for paragraph in paragraphs:
-            text = harmless(" ".join(paragraph.split()))
-            wrapped = [text] if width is None else textwrap.wrap(text, min(width, _WIDEST) - 2, break_on_hyphens=False)
-            lines += [Line((("  ", "text"), (piece, "text"))) for piece in wrapped]
+            lines += _wrapped(" ".join(paragraph.split()), "text", width and min(width, _WIDEST), indent=2)
     if page.next:
         lines += [Line(()), Line(((" more  ", "label"), (page.next, "command")))]
     return lines
+
+
+def _wrapped(text: str, role: str, width: int | None, indent: int = 0) -> list[Line]:
+    pieces = [harmless(text)] if width is None else wrap(harmless(text), width - indent)
+    return [Line(((" " * indent + piece, role),)) for piece in pieces]

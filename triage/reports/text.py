@@ -6,13 +6,13 @@ and unwrapped in a pipe.
 
 from __future__ import annotations
 
-import textwrap
 from typing import NamedTuple
 
 from triage.crash import Crash, Place, PythonFrame, base_name
 from triage.patterns import compile as pattern
 from triage.report import DIAGNOSED, NO_CRASH, UNKNOWN, Diagnosis, Evidence, Report
 from triage.reports.harmless import harmless
+from triage.reports.wrapping import columns, shorten, wrap
 
 _LABEL = 8
 # How much of each part fits on one screen; a pipe gets all of it.
@@ -71,10 +71,10 @@ def _headline(report: Report, width: int | None) -> list[Line]:
     title = harmless(title)
     if width is None:
         return [Line(((answer, "answer"), (f"   {title}", "text"), (f"   {share}" if share else "", "share")))]
-    if len(answer) + 3 + len(title) + 2 + len(share) <= width:
-        right = share.rjust(width - len(answer) - 3 - len(title))
+    if len(answer) + 3 + columns(title) + 2 + len(share) <= width:
+        right = share.rjust(width - len(answer) - 3 - columns(title))
         return [Line(((answer, "answer"), (f"   {title}", "text"), (right, "share")))]
-    below = [Line(((f" {piece}", "text"),)) for piece in textwrap.wrap(title, width - 1, break_on_hyphens=False)]
+    below = [Line(((f" {piece}", "text"),)) for piece in wrap(title, width - 1)]
     return [Line(((answer, "answer"), (share.rjust(width - len(answer)), "share"))), *below]
 
 
@@ -117,7 +117,7 @@ def _what_happened(crash: Crash, on_screen: bool) -> list[Row]:
         rows.append(Row("died", error.short_type + at))
     if error and error.gist:
         said = f"{error.short_type}: {error.gist}"
-        rows.append(Row("said", said if not on_screen or len(said) <= _SAID else said[: _SAID - 1] + "…"))
+        rows.append(Row("said", shorten(said, _SAID) if on_screen else said))
     told = [f"TensorFlow {crash.environment.package('tensorflow')}"] if crash.environment.package("tensorflow") else []
     told += [f"Python {crash.environment.python}"] if crash.environment.python else []
     told += [_SYSTEMS.get(crash.environment.os, crash.environment.os)] if crash.environment.os else []
@@ -189,13 +189,8 @@ def _row_lines(row: Row, label: str, width: int | None) -> list[Line]:
         return [Line((gutter, (" ".join(text.split("\n")), row.role), (source, "dim")))]
     room = max(20, width - _LABEL)
     first_room = room - (len(row.source) + 2 if row.source else 0)
-    # A path, a flag or a pattern keeps its pieces together: only spaces break a line.
-    wrap = textwrap.TextWrapper(
-        width=first_room, subsequent_indent=" " * row.hang, break_on_hyphens=False, drop_whitespace=True
-    )
-    wrapped = wrap.wrap(text) or [""]
     lines = []
-    for number, piece in enumerate(wrapped):
-        right = row.source.rjust(room - len(piece)) if row.source and number == 0 else ""
+    for number, piece in enumerate(wrap(text, first_room, row.hang)):
+        right = " " * (room - columns(piece) - len(row.source)) + row.source if row.source and number == 0 else ""
         lines.append(Line((gutter if number == 0 else (" " * _LABEL, "label"), (piece, row.role), (right, "dim"))))
     return lines

@@ -1,0 +1,62 @@
+"""What a private pack may hold: it is checked at every run, because nobody linted it when it was built."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from triage import patterns
+from triage.knowledge.clues import SignatureError, patterns_of
+from triage.knowledge.pack import PackData, Problem
+from triage.knowledge.places import line_of
+from triage.knowledge.signature import Signature
+
+
+def checked(pack: PackData) -> tuple[PackData, list[Problem]]:
+    """The pack without what cannot be used, and what that was."""
+    tables = dict(pack.tables)
+    problems: list[Problem] = []
+
+    def refuse(table: str, path: tuple[str | int, ...], what: str, instead: str = "") -> None:
+        file = Path(pack.directory) / f"{table}.yaml"
+        problems.append(Problem(str(file), line_of(file, path), what, instead))
+
+    settings = dict(tables.get("pack", {}))
+    if not _is_list_of_texts(settings.get("disables") or []):
+        refuse("pack", ("disables",), "'disables' is a list of signature ids", "disables: [gpu/out-of-memory]")
+        settings["disables"] = []
+    tables["pack"] = settings
+    causes = {}
+    for slug, page in tables.get("causes", {}).items():
+        prior = page.get("prior", 0.01) if isinstance(page, dict) else None
+        if not isinstance(prior, (int, float)) or isinstance(prior, bool) or not 0 < prior < 1:
+            refuse("causes", (slug,), f"'{slug}' is not a page with a prior between 0 and 1", "{prior: 0.01, title: …}")
+        else:
+            causes[slug] = page
+    tables["causes"] = causes
+    noise: dict[str, Any] = {}
+    for part, listed in tables.get("noise", {}).items():
+        noise[part] = []
+        for number, pattern in enumerate(listed if isinstance(listed, list) else [listed]):
+            if refused := patterns.check(str(pattern)):
+                refuse("noise", (part, number), f"RE2 does not take {pattern!r}: {refused}")
+            else:
+                noise[part].append(str(pattern))
+    tables["noise"] = noise
+    return pack._replace(tables=tables), problems
+
+
+def refuse_bad_patterns(signature: Signature) -> None:
+    """Raise SignatureError for the first pattern that cannot be used."""
+    for part, clues in (("clues", signature.clues), ("against", signature.against)):
+        for number, clue in enumerate(clues):
+            for _, pattern in patterns_of(clue):
+                if refused := patterns.check(pattern):
+                    instead = "a pattern without lookaround and back-references"
+                    raise SignatureError(
+                        (part, number, clue.kind), f"RE2 does not take {pattern!r}: {refused}", instead
+                    )
+
+
+def _is_list_of_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(entry, str) for entry in value)

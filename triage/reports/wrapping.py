@@ -1,0 +1,51 @@
+"""Wrapping by columns: a Chinese or Japanese character takes two, and a terminal has no more than it has."""
+
+from __future__ import annotations
+
+import unicodedata
+
+
+def columns(text: str) -> int:
+    """How many columns a text takes."""
+    if text.isascii():
+        return len(text)
+    return sum(_width(character) for character in text)
+
+
+def wrap(text: str, width: int, hang: int = 0) -> list[str]:
+    """Lines of at most `width` columns, broken at spaces where that is possible; all but the first are indented."""
+    indent = " " * hang
+    lines: list[str] = []
+    leading = len(text) - len(text.lstrip(" "))
+    line = text[:leading]
+    for word in text.split():
+        room = width - columns(line) - (1 if line.strip() else 0)
+        if columns(word) > room and line.strip():
+            lines.append(line)
+            line = indent
+        while columns(word) > width - columns(line):
+            head = _fitting(word, max(1, width - columns(line)))
+            lines.append(line + head)
+            word, line = word[len(head) :], indent
+        line += (" " if line.strip() else "") + word
+    return [*lines, line] if line.strip() or not lines else lines
+
+
+def shorten(text: str, width: int) -> str:
+    """The text cut to a number of columns, with an ellipsis where something was cut."""
+    return text if columns(text) <= width else _fitting(text, width - 1) + "…"
+
+
+def _fitting(text: str, width: int) -> str:
+    taken = 0
+    for position, character in enumerate(text):
+        taken += _width(character)
+        if taken > width:
+            return text[: max(1, position)]
+    return text
+
+
+def _width(character: str) -> int:
+    if unicodedata.combining(character):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
