@@ -59,7 +59,7 @@ def analyze(
         try:
             parts.append(read(source, number))
         except Unreadable as error:
-            entry = Input(number, "unreadable", source.name, complete=False)
+            entry = Input(number, "unreadable", source.label, complete=False)
             parts.append(Crash(inputs=(entry,), unread=(str(error),)))
     crash = merge(parts) if parts else Crash()
     if status is not None:

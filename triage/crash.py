@@ -53,6 +53,13 @@ class ExitStatus(NamedTuple):
             return f"{self.signal} (exit {128 + self.signal_number})"
         return self.name
 
+    @property
+    def typed(self) -> str:
+        """The status as a person types it."""
+        if self.ntstatus is not None:
+            return f"0x{self.ntstatus:08X}"
+        return self.signal or str(self.code)
+
 
 class PythonFrame(NamedTuple):
     """One Python frame; the line may be missing in a damaged paste."""

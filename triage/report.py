@@ -55,7 +55,7 @@ class Question(NamedTuple):
 
 
 class Report(NamedTuple):
-    """The whole answer for one incident."""
+    """The whole answer for one incident; `topic` is what `triage explain` has a page for."""
 
     version: str
     signatures: str
@@ -69,6 +69,7 @@ class Report(NamedTuple):
     ruled_out: tuple[RuledOut, ...]
     not_observable: tuple[str, ...]
     next: tuple[Question, ...]
+    topic: str | None = None
     other_crashes: tuple[str, ...] = ()
     redactions: tuple[tuple[str, int], ...] = ()
 

@@ -28,6 +28,7 @@ tests:
   match: [{log: match.log, exit: 1}]
   differ: [{log: differ.log, exit: 1, cause: unknown}]
 """
+CLUE = (5, 6)  # the lines of the clue and of its pattern
 
 
 @pytest.fixture
@@ -127,23 +128,23 @@ def test_lint_finds_nothing_wrong_in_a_sound_private_pack(run_triage, pack):
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "line", "says"),
+    ("old", "new", "lines", "says"),
     [
-        ("cause: data.index-out-of-range", "cause: data.no-such-cause", 2, "unknown cause"),
+        ("cause: data.index-out-of-range", "cause: data.no-such-cause", (2,), "unknown cause"),
         ("    log: 'LICENCE", "    lgo: 'LICENCE", None, "lgo"),
-        ("'LICENCE SERVER UNREACHABLE'", "'LICENCE (?=SERVER)'", 5, ""),
-        ("'LICENCE SERVER UNREACHABLE'", r"'\d+ .* x'", 5, ""),
-        ("'LICENCE SERVER UNREACHABLE'", "'LICENCE in /home/alice/project'", 5, "a path of one machine"),
-        ("'LICENCE SERVER UNREACHABLE'", "'LICENCE at 0x7fdee3fff040'", 5, "an address"),
-        ("'LICENCE SERVER UNREACHABLE'", r"'licence\.cc:123 failed'", 5, "a source line number"),
-        ("'LICENCE SERVER UNREACHABLE'", "'oneDNN custom operations are on'", 5, "fires on the healthy log"),
+        ("'LICENCE SERVER UNREACHABLE'", "'LICENCE (?=SERVER)'", CLUE, ""),
+        ("'LICENCE SERVER UNREACHABLE'", r"'\d+ .* x'", CLUE, ""),
+        ("'LICENCE SERVER UNREACHABLE'", "'LICENCE in /home/alice/project'", CLUE, "a path of one machine"),
+        ("'LICENCE SERVER UNREACHABLE'", "'LICENCE at 0x7fdee3fff040'", CLUE, "an address"),
+        ("'LICENCE SERVER UNREACHABLE'", r"'licence\.cc:123 failed'", CLUE, "a source line number"),
+        ("'LICENCE SERVER UNREACHABLE'", "'oneDNN custom operations are on'", CLUE, "fires on the healthy log"),
         ("    verify: the run starts\n", "", None, "verify"),
         ("  match: [{log: match.log, exit: 1}]\n", "", None, "no positive test"),
         ("  differ: [{log: differ.log, exit: 1, cause: unknown}]\n", "", None, "no negative test"),
         ("Start the licence server.", "Lower the batch to {batch_advice}.", None, ""),
     ],
 )
-def test_lint_names_file_line_and_what_is_wrong(run_triage, pack, old, new, line, says):
+def test_lint_names_file_line_and_what_is_wrong(run_triage, pack, old, new, lines, says):
     assert old in GOOD
     (pack / "own" / "licence.yaml").write_text(GOOD.replace(old, new))
     done = run_triage("signatures", "lint", pack)
@@ -151,7 +152,7 @@ def test_lint_names_file_line_and_what_is_wrong(run_triage, pack, old, new, line
     first = done.stdout.splitlines()[0]
     place = re.match(r"(?P<file>.*licence\.yaml):(?P<line>\d+): ", first)
     assert place, first
-    assert line is None or int(place["line"]) == line
+    assert lines is None or int(place["line"]) in lines
     assert says in first
     assert "Traceback" not in done.stderr
 

@@ -59,13 +59,13 @@ def test_an_unknown_clue_kind(tmp_path: Path) -> None:
 @pytest.mark.parametrize("pattern", ["lines (?=ahead)", "lines (?<!behind)", r"(twice) and \1", "lines (unclosed"])
 def test_a_pattern_that_re2_does_not_take(tmp_path: Path, pattern: str) -> None:
     clues = [{"id": "bad", "log": pattern}]
-    assert_refused(tmp_path, "RE2 does not take", "- id: bad", "without lookaround", clues=clues)
+    assert_refused(tmp_path, "RE2 does not take", "log:", "without lookaround", clues=clues)
 
 
 @pytest.mark.parametrize("kind", ["exception", "native", "module"])
 def test_a_pattern_of_any_kind_must_be_one_that_re2_takes(tmp_path: Path, kind: str) -> None:
     clues = [{"id": "bad", kind: "lines (?=ahead)"}]
-    assert_refused(tmp_path, "RE2 does not take", "- id: bad", "without lookaround", clues=clues)
+    assert_refused(tmp_path, "RE2 does not take", f"{kind}:", "without lookaround", clues=clues)
 
 
 @pytest.mark.parametrize("pattern", [r"<\d+>", "OOM", "(?i)out of memory", "a long alternative|OOM"])

@@ -9,7 +9,7 @@ from triage.diagnosis.questions import next_questions
 from triage.diagnosis.ranking import rank
 from triage.diagnosis.ruling_out import ruled_out
 from triage.diagnosis.stack_key import stack_key
-from triage.diagnosis.verdict import not_observable, summarise, verdict_of
+from triage.diagnosis.verdict import not_observable, summarise, topic_of, verdict_of
 from triage.knowledge.loading import Knowledge
 from triage.report import NO_CRASH, Report
 
@@ -34,4 +34,5 @@ def diagnose(crash: Crash, knowledge: Knowledge, *, version: str, top: int = 5) 
         ruled_out=() if verdict == NO_CRASH else ruled_out(crash, knowledge, ranking, diagnoses),
         not_observable=not_observable(crash, knowledge),
         next=() if verdict == NO_CRASH else next_questions(crash, knowledge, ranking, verdict),
+        topic=topic_of(crash, knowledge, verdict, diagnoses),
     )

@@ -80,16 +80,7 @@ def _status_page(status: ExitStatus, asked: str, knowledge: Knowledge) -> Page:
     if signal:
         sections.append(("note", (f"As a signal number, {status.code} is {signal}: triage explain {signal}",)))
     title = f"{status.label}  {status.name}" if status.ntstatus is not None else status.label
-    return Page(
-        title, tuple(sections), f"triage analyze LOG --exit-code {_typed(status)}" if status.is_failure else None
-    )
-
-
-def _typed(status: ExitStatus) -> str:
-    """The status as a person types it behind --exit-code."""
-    if status.ntstatus is not None:
-        return f"0x{status.ntstatus:08X}"
-    return status.signal or str(status.code)
+    return Page(title, tuple(sections), f"triage analyze LOG --exit-code {status.typed}" if status.is_failure else None)
 
 
 def _spellings(status: ExitStatus) -> tuple[str, ...]:

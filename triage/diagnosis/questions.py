@@ -44,12 +44,12 @@ def next_questions(crash: Crash, knowledge: Knowledge, ranking: Ranking, verdict
     return tuple([*advice, *questions][:_MOST])
 
 
-def _kinds(clue: Clue) -> set[str]:
+def _kinds(clue: Clue) -> list[str]:
     """The kinds of evidence that would show a clue, also those inside a combinator."""
     if isinstance(clue.sought, (AnyOf, InSequence)):
-        return {kind for inner in clue.sought.clues for kind in _kinds(inner)}
+        return sorted({kind for inner in clue.sought.clues for kind in _kinds(inner)})
     # An exception is read from the log, so the log is what is missing.
-    return {"log" if clue.kind == "exception" else clue.kind}
+    return ["log" if clue.kind == "exception" else clue.kind]
 
 
 def _status_advice(crash: Crash, knowledge: Knowledge) -> list[Question]:

@@ -105,3 +105,15 @@ def not_observable(crash: Crash, knowledge: Knowledge) -> tuple[str, ...]:
         missing.append("RE2 is not installed here: patterns ran on Python's own engine")
     missing += [f"signature skipped: {problem}" for problem in knowledge.problems]
     return tuple(missing)
+
+
+def topic_of(crash: Crash, knowledge: Knowledge, verdict: str, diagnoses: tuple[Diagnosis, ...]) -> str | None:
+    """What to read next: the page of the cause, else of the exit status, else of the exception."""
+    if verdict == NO_CRASH:
+        return None
+    if diagnoses and verdict != UNKNOWN:
+        return diagnoses[0].cause
+    if crash.exit is not None and crash.exit.is_failure:
+        return crash.exit.typed
+    names = [error.short_type for error in reversed(crash.exceptions)]
+    return next((name for name in names if name in knowledge.exceptions), None)

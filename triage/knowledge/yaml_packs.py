@@ -63,7 +63,10 @@ def _read_file(path: Path, problems: list[Problem], digest: hashlib._Hash) -> An
     try:
         raw = path.read_bytes()
         digest.update(path.name.encode() + b"\0" + raw)
-        return load_yaml(raw.decode("utf-8"))
+        data = load_yaml(raw.decode("utf-8"))
+        if data is None:
+            problems.append(Problem(str(path), 1, "this file is empty", "what CONTRIBUTING.md shows, or remove it"))
+        return data
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         reason = getattr(error, "problem", None) or "not YAML"

@@ -15,10 +15,10 @@ def read(source: Source, input_id: int) -> Crash:
     with source.open() as stream:
         try:
             head = stream.read(SNIFF_BYTES)
-            return _reader_for(sniff(head), source).read(source.name, input_id, head, stream)
+            return _reader_for(sniff(head), source).read(source.label, input_id, head, stream)
         except OSError as error:
             reason = error.strerror or error
-            raise Unreadable(f"{source.name} could not be read ({reason}); copy it and try the copy.") from None
+            raise Unreadable(f"{source.label} could not be read ({reason}); copy it and try the copy.") from None
 
 
 def _reader_for(kind: str, source: Source) -> Reader:
@@ -26,7 +26,7 @@ def _reader_for(kind: str, source: Source) -> Reader:
         from triage.readers.text import TextReader
 
         return TextReader()
-    raise Unreadable(f"{source.name}: {_REFUSALS[kind]}")
+    raise Unreadable(f"{source.label}: {_REFUSALS[kind]}")
 
 
 _ONLY_TEXT = "this version reads logs and pasted text"

@@ -27,6 +27,12 @@ class Source(NamedTuple):
             return cls(os.fspath(given))
         return cls(str(getattr(given, "name", "<stream>")), given)
 
+    @property
+    def label(self) -> str:
+        """The name for people: a file name may hold bytes that are no text, and characters that move a cursor."""
+        clean = self.name.encode("utf-8", "replace").decode("utf-8")
+        return "".join(character if character.isprintable() else "\ufffd" for character in clean)
+
     @contextmanager
     def open(self) -> Iterator[Stream]:
         """The bytes as a stream; FIFOs and process substitutions are read like standard input."""
@@ -37,8 +43,24 @@ class Source(NamedTuple):
                 raise Unreadable("standard input is closed; give a file, or pipe the log into 'triage analyze -'.")
             yield _UntilEnd(sys.stdin.buffer)
         else:
-            with _open_file(self.name) as stream:
+            with self._open_file() as stream:
                 yield stream
+
+    def _open_file(self) -> BinaryIO:
+        label = self.label
+        try:
+            if os.path.isdir(self.name):
+                raise Unreadable(f"{label} is a directory; give a file in it, or the directory by itself.")
+            return open(self.name, "rb")
+        except FileNotFoundError:
+            raise Unreadable(
+                f"{label} does not exist; check the path, or paste the log into 'triage analyze -'."
+            ) from None
+        except PermissionError:
+            raise Unreadable(f"{label} may not be read by you; ask for read permission or copy it first.") from None
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            raise Unreadable(f"{label} could not be opened ({reason}); check the path.") from None
 
 
 class _UntilEnd:
@@ -57,27 +79,14 @@ class _UntilEnd:
         return data
 
 
-def _open_file(name: str) -> BinaryIO:
-    try:
-        if os.path.isdir(name):
-            raise Unreadable(f"{name} is a directory; give a file in it, or the directory by itself.")
-        return open(name, "rb")
-    except FileNotFoundError:
-        raise Unreadable(f"{name} does not exist; check the path, or paste the log into 'triage analyze -'.") from None
-    except PermissionError:
-        raise Unreadable(f"{name} may not be read by you; ask for read permission or copy it first.") from None
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise Unreadable(f"{name} could not be opened ({reason}); check the path.") from None
-
-
 def files_in(directory: str) -> list[str]:
     """The plain files directly in a directory, sorted, hidden ones left out."""
+    label = Source(directory).label
     try:
         entries = sorted(os.scandir(directory), key=lambda entry: entry.name)
     except OSError as error:
-        raise Unreadable(f"{directory} could not be listed ({error.strerror}); check its permissions.") from None
+        raise Unreadable(f"{label} could not be listed ({error.strerror}); check its permissions.") from None
     files = [entry.path for entry in entries if entry.is_file() and not entry.name.startswith(".")]
     if not files:
-        raise Unreadable(f"{directory} holds no files to analyze; give the directory that holds the logs.")
+        raise Unreadable(f"{label} holds no files to analyze; give the directory that holds the logs.")
     return files

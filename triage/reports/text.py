@@ -170,15 +170,7 @@ def _fix(first: Diagnosis, most: int | None) -> list[Row]:
 def _more(report: Report) -> str:
     if report.verdict == NO_CRASH:
         return ""
-    if report.diagnoses and report.verdict != UNKNOWN:
-        return f"triage explain {report.diagnoses[0].cause}"
-    status = report.crash.exit
-    if status is not None and status.is_failure:
-        name = f"0x{status.ntstatus:08X}" if status.ntstatus is not None else status.signal or str(status.code)
-        return f"triage explain {name}"
-    if report.crash.exceptions:
-        return f"triage explain {report.crash.exceptions[-1].short_type}"
-    return "triage analyze LOG --exit-code CODE"
+    return f"triage explain {report.topic}" if report.topic else "triage analyze LOG --exit-code CODE"
 
 
 def _row_lines(row: Row, label: str, width: int | None) -> list[Line]:
