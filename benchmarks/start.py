@@ -1,6 +1,6 @@
 """How fast the commands answer, beside `python -c "import click"` in the same run: machines are noisy, ratios count.
 
-    make bench-start
+make bench-start
 """
 
 from __future__ import annotations

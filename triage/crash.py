@@ -236,6 +236,13 @@ class Log:
             yield offset, line
             offset += len(line) + 1
 
+    def part(self, start: int, stop: int) -> "Log":
+        """The lines that begin between two offsets, as a log of their own."""
+        chosen = [
+            (line, number) for (at, line), number in zip(self.lines(), self.numbers, strict=True) if start <= at < stop
+        ]
+        return Log(self.input, [line for line, _ in chosen], array("Q", (number for _, number in chosen)))
+
     def line(self, offset: int) -> str:
         """The whole line around a character offset."""
         start = self.text.rfind("\n", 0, offset) + 1
@@ -244,7 +251,10 @@ class Log:
 
 
 class Crash(NamedTuple):
-    """Everything known about one incident; the only thing that signatures see."""
+    """Everything known about one incident; the only thing that signatures see.
+
+    `others` are further crashes that were found in the same inputs.
+    """
 
     inputs: tuple[Input, ...] = ()
     processes: tuple[Process, ...] = ()
@@ -256,6 +266,7 @@ class Crash(NamedTuple):
     memory: Memory = Memory()
     environment: Environment = Environment()
     unread: tuple[str, ...] = ()
+    others: "tuple[Crash, ...]" = ()
 
     @property
     def exit(self) -> ExitStatus | None:
@@ -303,9 +314,10 @@ def merge(crashes: Iterable[Crash]) -> Crash:
         records=tuple(r for part in parts for r in part.records),
         messages=tuple(m for part in parts for m in part.messages),
         logs=tuple(log for part in parts for log in part.logs),
-        memory=_merge_memory([part.memory for part in parts]),
-        environment=_merge_environment([part.environment for part in parts]),
+        memory=merge_memory([part.memory for part in parts]),
+        environment=merge_environment([part.environment for part in parts]),
         unread=tuple(u for part in parts for u in part.unread),
+        others=tuple(other for part in parts for other in part.others),
     )
 
 
@@ -313,7 +325,8 @@ def _tells(status: ExitStatus) -> tuple[bool, bool, bool]:
     return (status.is_death, status.subcode is not None, status.is_failure)
 
 
-def _merge_memory(parts: list[Memory]) -> Memory:
+def merge_memory(parts: list[Memory]) -> Memory:
+    """The figures of several tellers: the highest peak, the tightest limit, the most kills."""
     limits = [m for m in parts if m.limit_bytes is not None]
     tightest = min(limits, key=lambda m: m.limit_bytes or 0, default=Memory())
     kills = [m.oom_kills for m in parts if m.oom_kills is not None]
@@ -321,11 +334,12 @@ def _merge_memory(parts: list[Memory]) -> Memory:
         peak_bytes=max((m.peak_bytes for m in parts if m.peak_bytes is not None), default=None),
         limit_bytes=tightest.limit_bytes,
         limit_source=tightest.limit_source,
-        oom_kills=sum(kills) if kills else None,
+        oom_kills=max(kills) if kills else None,
     )
 
 
-def _merge_environment(parts: list[Environment]) -> Environment:
+def merge_environment(parts: list[Environment]) -> Environment:
+    """The machine as several tellers describe it; the first one that says a thing is believed."""
     return Environment(
         os=next((e.os for e in parts if e.os), None),
         python=next((e.python for e in parts if e.python), None),

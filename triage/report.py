@@ -70,8 +70,18 @@ class Report(NamedTuple):
     not_observable: tuple[str, ...]
     next: tuple[Question, ...]
     topic: str | None = None
-    other_crashes: tuple[str, ...] = ()
+    other_crashes: tuple["OtherCrash", ...] = ()
     redactions: tuple[tuple[str, int], ...] = ()
+
+
+class OtherCrash(NamedTuple):
+    """A further crash in the same inputs, in short."""
+
+    verdict: str
+    cause: str | None
+    confidence: float
+    summary: str
+    place: Place | None
 
 
 class Page(NamedTuple):

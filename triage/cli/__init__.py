@@ -11,11 +11,17 @@ import click
 
 from triage import __version__
 
-_COMMANDS = {"analyze": "triage.cli.analyze", "explain": "triage.cli.explain", "signatures": "triage.cli.signatures"}
+_COMMANDS = {
+    "analyze": "triage.cli.analyze",
+    "explain": "triage.cli.explain",
+    "signatures": "triage.cli.signatures",
+    "completion": "triage.cli.completion",
+}
 _HELP = {
     "analyze": "Say why a process died, from what it left behind.",
     "explain": "Say what a code, signal, exception, cause or signature means.",
     "signatures": "List, show, check and write signatures.",
+    "completion": "Print the completion script for a shell.",
 }
 
 

@@ -11,7 +11,7 @@ from triage.diagnosis.ruling_out import ruled_out
 from triage.diagnosis.stack_key import stack_key
 from triage.diagnosis.verdict import not_observable, summarise, topic_of, verdict_of
 from triage.knowledge.loading import Knowledge
-from triage.report import NO_CRASH, Report
+from triage.report import NO_CRASH, UNKNOWN, OtherCrash, Report
 
 
 def diagnose(crash: Crash, knowledge: Knowledge, *, version: str, top: int = 5) -> Report:
@@ -35,4 +35,12 @@ def diagnose(crash: Crash, knowledge: Knowledge, *, version: str, top: int = 5) 
         not_observable=not_observable(crash, knowledge),
         next=() if verdict == NO_CRASH else next_questions(crash, knowledge, ranking, verdict),
         topic=topic_of(crash, knowledge, verdict, diagnoses),
+        other_crashes=tuple(_in_short(other, knowledge, version) for other in crash.others),
     )
+
+
+def _in_short(crash: Crash, knowledge: Knowledge, version: str) -> OtherCrash:
+    report = diagnose(crash, knowledge, version=version, top=1)
+    first = report.diagnoses[0] if report.diagnoses and report.verdict != UNKNOWN else None
+    place = crash.exit.place if crash.exit else None
+    return OtherCrash(report.verdict, first and first.cause, first.confidence if first else 0.0, report.summary, place)

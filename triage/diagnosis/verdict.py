@@ -5,7 +5,7 @@ from __future__ import annotations
 from triage import patterns
 from triage.crash import Crash
 from triage.diagnosis.matching import Facts, Hit
-from triage.diagnosis.ranking import Ranking
+from triage.diagnosis.ranking import TELLING, Ranking
 from triage.knowledge.clues import LogSeen
 from triage.knowledge.loading import Knowledge
 from triage.report import DIAGNOSED, NO_CRASH, UNCERTAIN, UNKNOWN, Diagnosis
@@ -18,7 +18,7 @@ def verdict_of(facts: Facts, knowledge: Knowledge, ranking: Ranking) -> str:
     crash = facts.crash
     if crash.is_empty and crash.unread:
         return UNKNOWN
-    if crash.is_empty or nothing_died(facts, knowledge):
+    if crash.is_empty or nothing_died(facts, knowledge, ranking):
         return NO_CRASH
     if not ranking.named:
         return UNKNOWN
@@ -28,7 +28,7 @@ def verdict_of(facts: Facts, knowledge: Knowledge, ranking: Ranking) -> str:
     return UNKNOWN if ranking.unknown >= best else UNCERTAIN
 
 
-def nothing_died(facts: Facts, knowledge: Knowledge) -> bool:
+def nothing_died(facts: Facts, knowledge: Knowledge, ranking: Ranking) -> bool:
     """Positive evidence that nothing died: exit code 0, signs of life to the end, or nothing but known noise."""
     crash = facts.crash
     if crash.exit is not None:
@@ -37,18 +37,22 @@ def nothing_died(facts: Facts, knowledge: Knowledge) -> bool:
         return False
     if any(record.severity == "F" for record in crash.records):
         return False
-    last_trouble = _last_trouble(crash, knowledge)
+    last_trouble = _last_trouble(crash, knowledge, ranking)
     if last_trouble is None:
         return _lives_on(facts, knowledge, (-1, -1)) or _only_noise(crash, knowledge)
     return _lives_on(facts, knowledge, last_trouble)
 
 
-def _last_trouble(crash: Crash, knowledge: Knowledge) -> tuple[int, int] | None:
-    """Where the last exception or the last error line that is not noise stands."""
+def _last_trouble(crash: Crash, knowledge: Knowledge, ranking: Ranking) -> tuple[int, int] | None:
+    """Where the last exception, the last error line that is not noise or the last telling line stands."""
     troubles = [(e.place.input if e.place else 0, e.offset) for e in crash.exceptions]
     for record in crash.records:
         if record.severity == "E" and not _is_noise(record.message, knowledge):
             troubles.append((record.place.input, record.offset))
+    for scored in ranking.scored:
+        for term in scored.hits:
+            if isinstance(term.finding, Hit) and term.weight >= TELLING and term.finding.place is not None:
+                troubles.append(term.finding.at)
     return max(troubles, default=None)
 
 

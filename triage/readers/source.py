@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import BinaryIO, NamedTuple
 
 from triage.readers.interface import Stream, Unreadable
+from triage.readers.pasting import paste_from
 
 
 class Source(NamedTuple):
@@ -41,7 +42,11 @@ class Source(NamedTuple):
         elif self.name == "-":
             if sys.stdin is None:
                 raise Unreadable("standard input is closed; give a file, or pipe the log into 'triage analyze -'.")
-            yield _UntilEnd(sys.stdin.buffer)
+            if sys.stdin.isatty():
+                with paste_from(sys.stdin.fileno()) as pasted:
+                    yield pasted or _UntilEnd(sys.stdin.buffer)
+            else:
+                yield _UntilEnd(sys.stdin.buffer)
         else:
             with self._open_file() as stream:
                 yield stream

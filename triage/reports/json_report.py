@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from triage.crash import Crash, ExitStatus, NativeFrame, Process, Thread
-from triage.report import Diagnosis, Evidence, Report
+from triage.report import Diagnosis, Evidence, OtherCrash, Report
 
 SCHEMA = "triage.report/1"
 
@@ -30,7 +30,7 @@ def as_dict(report: Report) -> dict[str, Any]:
         "ruled_out": [{"cause": entry.cause, "because": entry.because} for entry in report.ruled_out],
         "not_observable": list(report.not_observable),
         "next": [{"ask": q.ask, "run": q.run, "would_separate": list(q.would_separate)} for q in report.next],
-        "other_crashes": list(report.other_crashes),
+        "other_crashes": [_other(crash) for crash in report.other_crashes],
         "redactions": dict(report.redactions),
     }
 
@@ -114,6 +114,17 @@ def _diagnosis(diagnosis: Diagnosis) -> dict[str, Any]:
         "fix": [{"do": s.do, "run": s.run, "risk": s.risk, "verify": s.verify} for s in diagnosis.fix],
         "grade": diagnosis.grade,
         "sources": list(diagnosis.sources),
+    }
+
+
+def _other(crash: OtherCrash) -> dict[str, Any]:
+    return {
+        "verdict": crash.verdict,
+        "cause": crash.cause,
+        "confidence": crash.confidence,
+        "summary": crash.summary,
+        "input": crash.place.input if crash.place else None,
+        "line": crash.place.line if crash.place else None,
     }
 
 

@@ -32,6 +32,8 @@ def render(report: Report) -> str:
         parts += _first(report.diagnoses[0])
     others = report.diagnoses if report.verdict == UNKNOWN else report.diagnoses[1:]
     parts += _list("Also possible", [f"{_code(d.cause)} {d.confidence:.0%}: {_escape(d.title)}" for d in others])
+    others_here = [f"{_escape(c.summary)} ({_code(c.cause or c.verdict)})" for c in report.other_crashes]
+    parts += _list("Other crashes in this log", others_here)
     parts += _list("Ruled out", [f"{_code(entry.cause)}: {_escape(entry.because)}" for entry in report.ruled_out])
     parts += _list("Not seen", [_escape(text) for text in report.not_observable])
     parts += _list("Next", [_escape(q.ask) + (f" {_code(q.run)}" if q.run else "") for q in report.next])

@@ -16,7 +16,7 @@ from triage.reports.wrapping import columns, shorten, wrap
 
 _LABEL = 8
 # How much of each part fits on one screen; a pipe gets all of it.
-_ON_SCREEN = {"why": 4, "against": 2, "fix": 3, "not": 2, "else": 4, "next": 2}
+_ON_SCREEN = {"why": 4, "against": 2, "fix": 3, "not": 2, "else": 4, "other": 2, "next": 2}
 _SAID = 140
 _NATIVE_FRAMES = 3
 _INSTALLED = r"site-packages|dist-packages|[\\/]lib(?:64)?[\\/]python\d|[\\/]Lib[\\/]|^<frozen|__autograph_generated"
@@ -93,6 +93,9 @@ def _rows(report: Report, *, on_screen: bool) -> list[Row]:
     others = report.diagnoses if report.verdict == UNKNOWN else report.diagnoses[1:]
     if others:
         rows.append(Row("else", ", ".join(f"{d.cause} {d.confidence * 100:.0f} %" for d in others[: some("else")])))
+    for crash in report.other_crashes[: some("other")]:
+        line = f" (line {crash.place.line})" if crash.place and crash.place.line else ""
+        rows.append(Row("also", f"{crash.cause or crash.verdict}: {crash.summary}{line}"))
     if report.verdict not in (DIAGNOSED, NO_CRASH):
         missing = [text.split(":")[0] for text in report.not_observable] if on_screen else report.not_observable
         if missing:

@@ -16,19 +16,19 @@ def wrap(text: str, width: int, hang: int = 0) -> list[str]:
     """Lines of at most `width` columns, broken at spaces where that is possible; all but the first are indented."""
     indent = " " * hang
     lines: list[str] = []
-    leading = len(text) - len(text.lstrip(" "))
-    line = text[:leading]
-    for word in text.split():
-        room = width - columns(line) - (1 if line.strip() else 0)
-        if columns(word) > room and line.strip():
-            lines.append(line)
-            line = indent
-        while columns(word) > width - columns(line):
-            head = _fitting(word, max(1, width - columns(line)))
-            lines.append(line + head)
-            word, line = word[len(head) :], indent
-        line += (" " if line.strip() else "") + word
-    return [*lines, line] if line.strip() or not lines else lines
+    line = ""
+    for number, word in enumerate(text.split(" ")):
+        # Spaces stay as they are written, but none is carried over to the next line.
+        space = " " if number and line != indent else ""
+        if line.strip() and columns(line) + len(space) + columns(word) > width:
+            lines.append(line.rstrip())
+            line, space = indent, ""
+        while columns(word) > width - columns(line) - len(space):
+            head = _fitting(word, max(1, width - columns(line) - len(space)))
+            lines.append(line + space + head)
+            word, line, space = word[len(head) :], indent, ""
+        line += space + word
+    return [*lines, line.rstrip()] if line.strip() or not lines else lines
 
 
 def shorten(text: str, width: int) -> str:

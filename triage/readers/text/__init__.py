@@ -2,45 +2,67 @@
 
 from __future__ import annotations
 
-from triage.crash import Crash, ExitStatus, Input, Log, Process
+from triage.crash import Crash, ExitStatus, Input, Log, Process, merge_environment, merge_memory
 from triage.readers.interface import Stream
 from triage.readers.text import (
+    containers,
     environment,
     exit_lines,
     fault_dumps,
     memory_lines,
     native_traces,
+    runs,
     runtime_messages,
     tensorflow_log,
     tracebacks,
 )
 from triage.readers.text.lines import read_lines
+from triage.readers.text.normalising import normalise
 
 
 class TextReader:
     """Reads anything a person can paste."""
 
     def read(self, name: str, input_id: int, head: bytes, rest: Stream) -> Crash:
-        """The facts in a log; what was left out of a very large one is said in `unread`."""
+        """The facts in a log; what was left out of a very large one is said in `unread`.
+
+        Of several runs the last one that failed is the incident, the others are told beside it.
+        """
         content = read_lines(head, rest)
-        log = Log(input_id, content.lines, content.numbers)
-        fault = fault_dumps.extract(log)
-        process = Process(
-            exit=_exit_of(exit_lines.extract(log), fault.exit),
-            threads=(*fault.threads, *native_traces.extract(log)),
+        text = normalise(content.lines, content.numbers)
+        entry = Input(input_id, "log", name, complete=not content.left_out)
+        crashes = [_crash_of(run, entry) for run in runs.split(Log(input_id, text.lines, text.numbers))]
+        failed = [crash for crash in crashes if crash.exit and crash.exit.is_failure]
+        primary = failed[-1] if len(crashes) > 1 and failed else crashes[-1]
+        return primary._replace(
+            unread=(*_left_out(content.left_out, name), *text.notes),
+            others=tuple(crash for crash in failed if crash is not primary) if len(crashes) > 1 else (),
         )
-        told_os = "windows" if process.exit and process.exit.ntstatus else None
-        return Crash(
-            inputs=(Input(input_id, "log", name, complete=not content.left_out),),
-            processes=(process,) if process.exit or process.threads else (),
-            exceptions=tracebacks.extract(log),
-            records=tensorflow_log.extract(log),
-            messages=runtime_messages.extract(log),
-            logs=(log,),
-            memory=memory_lines.extract(log),
-            environment=environment.extract(log, told_os),
-            unread=(f"{content.left_out} in the middle of {name}: too large to keep",) if content.left_out else (),
-        )
+
+
+def _crash_of(log: Log, entry: Input) -> Crash:
+    fault = fault_dumps.extract(log)
+    told = containers.extract(log)
+    process = Process(
+        exit=_exit_of([*exit_lines.extract(log), *(status for one in told for status in one.exits)], fault.exit),
+        threads=(*fault.threads, *native_traces.extract(log), *(thread for one in told for thread in one.threads)),
+    )
+    told_os = "windows" if process.exit and process.exit.ntstatus else None
+    messages = [*runtime_messages.extract(log), *(message for one in told for message in one.messages)]
+    return Crash(
+        inputs=(entry,),
+        processes=(process,) if process.exit or process.threads else (),
+        exceptions=tracebacks.extract(log),
+        records=tensorflow_log.extract(log),
+        messages=tuple(sorted(messages, key=lambda message: message.offset)),
+        logs=(log,),
+        memory=merge_memory([memory_lines.extract(log), *(one.memory for one in told)]),
+        environment=merge_environment([*(one.environment for one in told), environment.extract(log, told_os)]),
+    )
+
+
+def _left_out(how_much: str, name: str) -> tuple[str, ...]:
+    return (f"{how_much} in the middle of {name}: too large to keep",) if how_much else ()
 
 
 def _exit_of(lines: list[ExitStatus], fault: ExitStatus | None) -> ExitStatus | None:

@@ -94,6 +94,11 @@ _FORMS: tuple[tuple[tuple[str, ...], str, Callable[[Match, Place], ExitStatus | 
 
 def extract(log: Log) -> list[ExitStatus]:
     """Every exit status in the log, one a line, in the order of the text."""
+    return [seen for _, seen in placed(log)]
+
+
+def placed(log: Log) -> list[tuple[int, ExitStatus]]:
+    """Every exit status with the offset at which it stands."""
     found: dict[int, tuple[int, ExitStatus]] = {}
     for needles, pattern, reading in _FORMS:
         if not any(needle in log.text for needle in needles):
@@ -105,4 +110,4 @@ def extract(log: Log) -> list[ExitStatus]:
             # One line often says the same thing twice (`-1073740791 (0xC0000409)`): what the person saw comes first.
             if seen is not None and (line not in found or at < found[line][0]):
                 found[line] = (at, seen)
-    return [found[line][1] for line in sorted(found)]
+    return [found[line] for line in sorted(found)]

@@ -21,6 +21,23 @@ _CUT = " [... cut by triage ...] "
 # What a line costs us beside its characters: millions of empty lines must not fill the memory either.
 _LINE_COST = 64
 _CHUNK = 1024 * 1024
+# A stray byte or two is damage and not an encoding.
+_FEW_BROKEN = 4
+# What consoles and editors of the last thirty years wrote where UTF-8 was not yet usual.
+_LEGACY = [
+    "utf-8",
+    "cp1252",
+    "cp1250",
+    "cp1251",
+    "cp866",
+    "cp437",
+    "gb18030",
+    "gbk",
+    "big5",
+    "shift_jis",
+    "euc_kr",
+    "koi8_r",
+]
 
 # The standard library's engine, because it is faster on many short lines and nothing here can backtrack.
 _ESCAPES = (
@@ -106,9 +123,18 @@ def _raw_lines(head: bytes, rest: Stream) -> Iterator[str]:
 
 
 def _encoding(head: bytes) -> str:
+    """The codec of a text: marks first, then UTF-8, and a guess only where much of it is not UTF-8."""
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
-    return utf16_without_mark(head) or "utf-8-sig"
+    if codec := utf16_without_mark(head):
+        return codec
+    broken = head.decode("utf-8", "replace").count("\ufffd")
+    if broken < _FEW_BROKEN:
+        return "utf-8-sig"
+    from charset_normalizer import from_bytes
+
+    guess = from_bytes(head, cp_isolation=_LEGACY).best()
+    return guess.encoding if guess is not None else "utf-8-sig"
 
 
 class _OpenLine:

@@ -15,7 +15,6 @@ _OOM_KILLS = (
     r"oom-kill:constraint=",
     r"[Dd]etected \d+ oom[-_]kill event",
     r"[Rr]eason:\s+OOMKilled",
-    r"\"OOMKilled\": true",
 )
 
 
