@@ -126,8 +126,9 @@ def in_terminal(tmp_path: Path) -> Callable[..., Screen]:
         deadline = time.monotonic() + _PATIENCE
         while time.monotonic() < deadline:
             if typed and after.encode() in seen:
-                os.write(keyboard, typed)
-                typed = b""
+                # A person's terminal hands over a paste in pieces too; one large write could block on the echo.
+                os.write(keyboard, typed[:512])
+                typed = typed[512:]
             if select.select([keyboard], [], [], 0.1)[0]:
                 try:
                     data = os.read(keyboard, 65536)

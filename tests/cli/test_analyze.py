@@ -564,3 +564,11 @@ def test_an_interrupt_while_a_pipe_is_read_has_no_traceback(tmp_path):
     output, errors = process.communicate(timeout=30)
     assert "Traceback" not in output + errors
     assert process.returncode in (130, -signal.SIGINT)
+
+
+def test_a_pasted_line_of_any_length_arrives_whole(in_terminal):
+    """A terminal in line mode would cut it at 4,096 bytes."""
+    message = "OOM when allocating tensor with shape[2,3] and type float on /device:GPU:0 by allocator GPU_0_bfc"
+    screen = in_terminal("analyze", "-", typed=b"x" * 20_000 + b" " + message.encode() + b"\n\x04", after="Ctrl-D")
+    assert any(line.startswith("gpu.out-of-memory") for line in screen.lines)
+    assert "a tensor did not fit on the card" in screen.raw

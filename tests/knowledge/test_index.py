@@ -13,25 +13,18 @@ from triage import patterns
 from triage.diagnosis import diagnose
 from triage.knowledge.index import index_source
 from triage.knowledge.loading import Knowledge, assemble
-from triage.knowledge.pack import PackData, our_directory
+from triage.knowledge.pack import our_directory
 from triage.knowledge.yaml_packs import read_pack
 from triage.readers import Source, read
 from triage.report import DIAGNOSED
 
 
 @pytest.fixture(scope="module")
-def data() -> dict[str, Any]:
-    """What the built module holds."""
+def indexed() -> Knowledge:
+    """Our knowledge as an installed triage has it."""
     module: dict[str, Any] = {}
     exec(compile(index_source(read_pack(our_directory(), "triage")), "built_index.py", "exec"), module)
-    return module["DATA"]
-
-
-@pytest.fixture(scope="module")
-def indexed(data: dict[str, Any]) -> Knowledge:
-    """Our knowledge as an installed triage has it."""
-    pack = PackData("triage", str(our_directory()), data["signatures"], data["tables"], data["digest"])
-    return assemble([pack], data["literals"])
+    return module["KNOWLEDGE"]
 
 
 def test_the_index_gives_the_same_knowledge_as_the_yaml(indexed: Knowledge) -> None:
@@ -48,13 +41,13 @@ def test_the_order_of_causes_and_signatures_is_kept(indexed: Knowledge) -> None:
     assert list(indexed.signatures) == list(from_yaml.signatures)
 
 
-def test_the_literals_are_those_that_matching_would_work_out(data: dict[str, Any]) -> None:
-    assert data["literals"] == {pattern: patterns.literals(pattern) for pattern in data["literals"]}
+def test_the_literals_are_those_that_matching_would_work_out(indexed: Knowledge) -> None:
+    assert indexed.literals == {pattern: patterns.literals(pattern) for pattern in indexed.literals}
 
 
-def test_every_pattern_over_logs_is_in_the_index(data: dict[str, Any], indexed: Knowledge) -> None:
-    assert {*indexed.noise, *indexed.life} <= set(data["literals"])
-    assert "Dst tensor is not initialized" in data["literals"], "a pattern inside a combinator"
+def test_every_pattern_over_logs_is_in_the_index(indexed: Knowledge) -> None:
+    assert {*indexed.noise, *indexed.life} <= set(indexed.literals)
+    assert "Dst tensor is not initialized" in indexed.literals, "a pattern inside a combinator"
 
 
 def test_a_diagnosis_with_the_index_is_the_diagnosis_with_the_yaml(indexed: Knowledge, knowledge: Knowledge) -> None:

@@ -58,14 +58,14 @@ def command(
     inputs = inputs or _without_files(exit_code)
     if inputs.count("-") > 1:
         raise click.UsageError("'-' (standard input) can be given once only.")
-    if "-" in inputs and _at_a_terminal():
-        click.echo("triage: paste the log, then press Ctrl-D (Windows: Ctrl-Z, Enter).", err=True)
     knowledge = triage.load_knowledge(packs)
     report_problems(knowledge)
     incidents, refused = triage.incidents(inputs, each=each)
     for sentence in refused:
         click.echo(f"triage: {sentence}", err=True)
     status = _UNREADABLE if refused else _ANSWERED
+    if "-" in inputs and _at_a_terminal():
+        click.echo("triage: paste the log, then press Ctrl-D (Windows: Ctrl-Z, Enter).", err=True)
     with _destination(output) as stream:
         for files in incidents:
             try:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from triage import patterns
 from triage.crash import Crash
 from triage.diagnosis.matching import Facts, Hit
-from triage.diagnosis.ranking import TELLING, Ranking
+from triage.diagnosis.ranking import Ranking
 from triage.knowledge.clues import LogSeen
 from triage.knowledge.loading import Knowledge
 from triage.report import DIAGNOSED, NO_CRASH, UNCERTAIN, UNKNOWN, Diagnosis
 
 SURE = 0.70
+# A line that says this much for a cause, with no sign of life behind it, is trouble.
+WORTH_A_LOOK = 1.0
 
 
 def verdict_of(facts: Facts, knowledge: Knowledge, ranking: Ranking) -> str:
@@ -51,7 +53,7 @@ def _last_trouble(crash: Crash, knowledge: Knowledge, ranking: Ranking) -> tuple
             troubles.append((record.place.input, record.offset))
     for scored in ranking.scored:
         for term in scored.hits:
-            if isinstance(term.finding, Hit) and term.weight >= TELLING and term.finding.place is not None:
+            if isinstance(term.finding, Hit) and term.weight >= WORTH_A_LOOK and term.finding.place is not None:
                 troubles.append(term.finding.at)
     return max(troubles, default=None)
 

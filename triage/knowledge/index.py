@@ -1,29 +1,35 @@
-"""The built index: our pack as a module of constants, so that a run reads no YAML and compiles no unneeded pattern."""
+"""The built index: our knowledge as Python source, so that a run reads no YAML, checks nothing and compiles no unneeded
+pattern. Everything in it is a named tuple, a dict, a text or a number, and so is its own source.
+"""
 
 from __future__ import annotations
 
-import pprint
-from typing import Any
-
 from triage import patterns
 from triage.knowledge.clues import patterns_of
-from triage.knowledge.loading import assemble
+from triage.knowledge.loading import Knowledge, assemble
 from triage.knowledge.pack import PackData
 
+_IMPORTS = """\
+from triage.knowledge.clues import *
+from triage.knowledge.loading import Cause, Knowledge
+from triage.knowledge.signature import ExampleLog, Fix, Signature
+"""
 
-def index_source(pack: PackData) -> str:
-    """The source of `built_index.py` for a pack; raises ValueError when anything in the pack is wrong."""
+
+def built_knowledge(pack: PackData) -> Knowledge:
+    """The knowledge of a pack with the texts that each pattern needs; raises ValueError when anything is wrong."""
     knowledge = assemble([pack])
     if knowledge.problems:
         raise ValueError("\n".join(str(problem) for problem in knowledge.problems))
     clues = [clue for s in knowledge.signatures.values() for clue in (*s.clues, *s.against)]
     wanted = {pattern for clue in clues for kind, pattern in patterns_of(clue) if kind == "log"}
     wanted.update(knowledge.noise, knowledge.life)
-    data: dict[str, Any] = {
-        "digest": pack.digest,
-        "signatures": pack.signatures,
-        "tables": pack.tables,
-        "literals": {pattern: patterns.literals(pattern) for pattern in sorted(wanted)},
-    }
-    constants = pprint.pformat(data, width=120, sort_dicts=False)
-    return f'"""Made by setup.py from signatures/; do not edit."""\n\nDATA = {constants}\n'
+    literals = {pattern: patterns.literals(pattern) for pattern in sorted(wanted)}
+    return knowledge._replace(literals=literals, directories=())
+
+
+def index_source(pack: PackData) -> str:
+    """The source of `built_index.py`."""
+    return (
+        f'"""Made by setup.py from signatures/; do not edit."""\n\n{_IMPORTS}\nKNOWLEDGE = {built_knowledge(pack)!r}\n'
+    )

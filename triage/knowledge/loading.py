@@ -50,57 +50,64 @@ class Knowledge(NamedTuple):
         return self.statuses.get(key) or {}
 
 
+NOTHING = Knowledge({}, {}, (), (), {}, {}, {}, {}, "", (), (), ())
+
+
 def load(private: tuple[str, ...] = ()) -> Knowledge:
     """Our knowledge with private packs laid over it; what is broken in those is named and left out."""
-    ours, literals = _ours()
-    packs = [ours]
+    knowledge = _ours()
     if private:
         from triage.knowledge.yaml_packs import read_pack
 
-        packs += [read_pack(directory) for directory in private]
-    return assemble(packs, literals)
+        for directory in private:
+            knowledge = lay_over(knowledge, read_pack(directory))
+    return knowledge
 
 
-def assemble(packs: list[PackData], literals: Mapping[str, tuple[str, ...]] | None = None) -> Knowledge:
-    """Lay packs over one another, the first lowest."""
-    causes: dict[str, Cause] = {}
-    signatures: dict[str, Signature] = {}
-    problems: list[Problem] = []
-    for number, pack in enumerate(packs):
-        problems += pack.problems
-        if number:
-            # Ours is linted when it is built; what somebody laid over it is checked each time.
-            from triage.knowledge.private import checked
+def assemble(packs: list[PackData]) -> Knowledge:
+    """The knowledge of several packs, the first lowest."""
+    knowledge = NOTHING
+    for pack in packs:
+        knowledge = lay_over(knowledge, pack)
+    return knowledge
 
-            pack, found = checked(pack)
-            problems += found
-        for id in pack.tables.get("pack", {}).get("disables") or ():
-            signatures.pop(id, None)
-        for slug, page in pack.tables.get("causes", {}).items():
-            causes[slug] = Cause(slug, page.get("prior", UNKNOWN_CAUSE_PRIOR), page.get("title", slug), page)
-        for id, data in pack.signatures.items():
-            try:
-                signatures[id] = _known(parse_signature(id, pack.name, data), causes, private=number > 0)
-            except SignatureError as error:
-                problems.append(_located(pack, id, error))
+
+def lay_over(below: Knowledge, pack: PackData) -> Knowledge:
+    """The knowledge with one more pack on top of it."""
+    problems = [*below.problems, *pack.problems]
+    is_private = bool(below.directories)
+    if is_private:
+        # Ours is linted when it is built; what somebody laid over it is checked each time.
+        from triage.knowledge.private import checked
+
+        pack, found = checked(pack)
+        problems += found
+    disabled = set(pack.tables.get("pack", {}).get("disables") or ())
+    causes = dict(below.causes)
+    for slug, page in pack.tables.get("causes", {}).items():
+        causes[slug] = Cause(slug, page.get("prior", UNKNOWN_CAUSE_PRIOR), page.get("title", slug), page)
+    signatures = {id: signature for id, signature in below.signatures.items() if id not in disabled}
+    for id, data in pack.signatures.items():
+        try:
+            signatures[id] = _known(parse_signature(id, pack.name, data), causes, private=is_private)
+        except SignatureError as error:
+            problems.append(_located(pack, id, error))
+    noise, pages = pack.tables.get("noise", {}), pack.tables.get("explanations", {})
+    documents = pack.tables.get("documents", {})
     return Knowledge(
         signatures=signatures,
         causes=causes,
-        noise=tuple(pattern for pack in packs for pattern in pack.tables.get("noise", {}).get("noise") or ()),
-        life=tuple(pattern for pack in packs for pattern in pack.tables.get("noise", {}).get("life") or ()),
-        statuses=_laid_over(packs, "explanations", "statuses"),
-        exceptions=_laid_over(packs, "explanations", "exceptions"),
-        documents={part: _laid_over(packs, "documents", part) for part in ("documents", "claims")},
-        literals=literals or {},
-        digest=packs[0].digest,
-        packs=tuple(pack.name for pack in packs[1:]),
-        directories=tuple(pack.directory for pack in packs),
+        noise=(*below.noise, *(noise.get("noise") or ())),
+        life=(*below.life, *(noise.get("life") or ())),
+        statuses={**below.statuses, **(pages.get("statuses") or {})},
+        exceptions={**below.exceptions, **(pages.get("exceptions") or {})},
+        documents={p: {**below.documents.get(p, {}), **(documents.get(p) or {})} for p in ("documents", "claims")},
+        literals=below.literals,
+        digest=below.digest or pack.digest,
+        packs=(*below.packs, pack.name) if is_private else (),
+        directories=(*below.directories, pack.directory),
         problems=tuple(problems),
     )
-
-
-def _laid_over(packs: list[PackData], table: str, part: str) -> dict[str, Any]:
-    return {key: value for pack in packs for key, value in (pack.tables.get(table, {}).get(part) or {}).items()}
 
 
 def _known(signature: Signature, causes: Mapping[str, Cause], *, private: bool) -> Signature:
@@ -125,12 +132,12 @@ def _located(pack: PackData, id: str, error: SignatureError) -> Problem:
     return Problem(str(file), line_of(file, error.path), error.what, error.instead)
 
 
-def _ours() -> tuple[PackData, Mapping[str, tuple[str, ...]]]:
-    """Our pack from the index built into the wheel, else from its YAML."""
+def _ours() -> Knowledge:
+    """Our knowledge from the index built into the wheel, else from its YAML."""
     try:
-        data = import_module("triage.knowledge.built_index").DATA
+        built: Knowledge = import_module("triage.knowledge.built_index").KNOWLEDGE
     except ImportError:
         from triage.knowledge.yaml_packs import read_pack
 
-        return read_pack(our_directory(), "triage"), {}
-    return PackData("triage", our_directory(), data["signatures"], data["tables"], data["digest"]), data["literals"]
+        return assemble([read_pack(our_directory(), "triage")])
+    return built._replace(directories=(our_directory(),))

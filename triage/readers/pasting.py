@@ -12,7 +12,8 @@ from contextlib import contextmanager
 
 from triage.readers.interface import Stream
 
-_END = b"\x04"
+# Ctrl-D; and what Linux leaves in its place when it was typed just before line mode was left.
+_ENDS = (b"\x04", b"\x00")
 _CHUNK = 64 * 1024
 
 
@@ -50,8 +51,10 @@ class _Pasted:
         parts = [self._held]
         have = len(self._held)
         while not self._ended and (size < 0 or have < size):
-            data, mark, _ = os.read(self._descriptor, _CHUNK).partition(_END)
-            self._ended = bool(mark) or not data
+            data = os.read(self._descriptor, _CHUNK)
+            end = min((at for mark in _ENDS if (at := data.find(mark)) >= 0), default=None)
+            self._ended = end is not None or not data
+            data = data[:end]
             parts.append(data)
             have += len(data)
         whole = b"".join(parts)

@@ -23,6 +23,7 @@ _LINE_COST = 64
 _CHUNK = 1024 * 1024
 # A stray byte or two is damage and not an encoding.
 _FEW_BROKEN = 4
+_SELDOM = 200
 # What consoles and editors of the last thirty years wrote where UTF-8 was not yet usual.
 _LEGACY = [
     "utf-8",
@@ -129,7 +130,7 @@ def _encoding(head: bytes) -> str:
     if codec := utf16_without_mark(head):
         return codec
     broken = head.decode("utf-8", "replace").count("\ufffd")
-    if broken < _FEW_BROKEN:
+    if broken < _FEW_BROKEN or broken * _SELDOM < len(head):
         return "utf-8-sig"
     from charset_normalizer import from_bytes
 

@@ -1,0 +1,12 @@
+"""Airflow."""
+
+from container_logs import exit_name, names, told_in
+
+
+def test_a_negative_signal() -> None:
+    assert exit_name("airflow") == "SIGKILL"
+
+
+def test_airflow_3_writes_fields() -> None:
+    line = "Process exited                 [supervisor] exit_code=-11 pid=4711 signal_sent=None"
+    assert names(told_in("airflow", line).exits) == ["SIGSEGV"]

@@ -1,0 +1,65 @@
+"""gdb: `bt` of a live process and of a core, `thread apply all bt`, on a wide screen and on one of 80 columns."""
+
+from container_logs import crash, frames, names, told, told_in
+
+
+def test_bt_is_the_stack_of_the_crashed_thread() -> None:
+    found = told("gdb", "gdb")
+    assert names(found.exits) == ["SIGSEGV"]
+    (thread,) = found.threads
+    assert thread.crashed
+    assert frames(thread, 5) == ["__strlen_avx2", "string_at", "string_at", "libffi.so.8", "libffi.so.8"]
+    assert len(thread.native_stack) == 29
+
+
+def test_values_of_variables_are_not_kept() -> None:
+    assert "0x8" not in repr(told("gdb", "gdb").threads)
+
+
+def test_a_screen_of_80_columns_breaks_frames_that_are_whole_again_here() -> None:
+    wide, narrow = told("gdb", "gdb").threads[0], told("gdb", "gdb_wrapped").threads[0]
+    assert narrow.native_stack == wide.native_stack[: len(narrow.native_stack)]
+    assert len(narrow.native_stack) == 12
+
+
+def test_of_all_threads_the_one_that_received_the_signal_crashed() -> None:
+    found = told("gdb", "gdb_threads")
+    assert [thread.crashed for thread in found.threads] == [True, False, False]
+    assert frames(found.threads[0], 1) == ["__strlen_avx2"]
+    assert found.threads[1].name == "python3.11"
+
+
+def test_the_handler_that_reported_the_crash_is_not_the_crash() -> None:
+    """faulthandler raises the signal again: in a core its frames stand on top of the fault."""
+    (thread,) = told("gdb", "gdb_core").threads
+    assert frames(thread, 2) == ["__strlen_avx2", "string_at"]
+
+
+def test_cpp_names_with_spaces_and_a_module_on_the_next_line() -> None:
+    (thread,) = told_in(
+        "gdb",
+        "#0  0x00007fff9b3c4d5e in std::function<void (tensorflow::OpKernelContext*)>::operator()"
+        "(tensorflow::OpKernelContext*) const ()",
+        "   from /usr/lib/libtensorflow_cc.so.2",
+        "#1  0x00007fff9b3c4d5f in tensorflow::(anonymous namespace)::Run (this=0x0, name=...) at run.cc:12",
+        "#2  0x0000000000000000 in ?? ()",
+    ).threads
+    assert thread.native_stack[0].module == "libtensorflow_cc.so.2"
+    assert thread.native_stack[0].name == "std::function::operator"
+    assert thread.native_stack[1].function == "tensorflow::(anonymous namespace)::Run"
+    assert thread.native_stack[2].function is None
+
+
+def test_py_bt_gives_the_python_stack() -> None:
+    (thread,) = told_in(
+        "gdb",
+        "#0  0x00007f01 in PyObject_Call () from /usr/lib/libpython3.11.so",
+        "(gdb) py-bt",
+        "#9 Frame 0x7f02, for file /home/user/train.py, line 9, in main (batch=32)",
+        "#12 Frame 0x7f03, for file /home/user/train.py, line 11, in <module> ()",
+    ).threads
+    assert [(frame.line, frame.function) for frame in thread.python_stack] == [(9, "main"), (11, "<module>")]
+
+
+def test_the_rest_of_the_log_is_still_read() -> None:
+    assert crash("gdb").environment.os == "linux"

@@ -1,0 +1,42 @@
+"""Notebooks: nearly all of them tell only that the kernel is gone."""
+
+import pytest
+from container_logs import crash, exit_name, notices, told, told_in
+
+
+@pytest.mark.parametrize(
+    ("name", "notice"),
+    [
+        ("notebooks_jupyter", "KernelRestarter: restarting kernel (1/5)"),
+        ("notebooks_nbclient", "DeadKernelError: Kernel died"),
+        ("notebooks_colab", "KernelRestarter: restarting kernel (1/5)"),
+        ("notebooks_spyder", "The kernel died, restarting"),
+        ("notebooks_vs_code", "The Kernel crashed while executing code in the current cell"),
+    ],
+)
+def test_a_dead_kernel_is_a_notice_and_no_cause(name: str, notice: str) -> None:
+    found = told("notebooks", name)
+    assert notice in notices(found)
+    assert found.exits == ()
+    assert found.memory.oom_kills is None
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "The kernel appears to have died. It will restart automatically.",
+        "The kernel for train.ipynb appears to have died. It will restart automatically.",
+        "Your session crashed for an unknown reason.",
+        "Fatal error: The Python kernel is unresponsive.",
+    ],
+)
+def test_the_words_of_the_browser(line: str) -> None:
+    assert len(notices(told_in("notebooks", line))) == 1
+
+
+def test_colab_knows_when_it_was_memory() -> None:
+    assert crash("notebooks_colab_memory").memory.oom_kills == 1
+
+
+def test_the_terminal_of_vs_code_gives_windows_codes_unsigned() -> None:
+    assert exit_name("vs_code_terminal") == "STATUS_STACK_BUFFER_OVERRUN"
