@@ -80,6 +80,7 @@ def check(pattern: str) -> str | None:
     return None
 
 
+@cache
 def literals(pattern: str) -> tuple[str, ...]:
     """Texts of which at least one must stand in whatever the pattern matches; empty when nothing is certain.
 

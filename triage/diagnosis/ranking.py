@@ -103,16 +103,18 @@ def weigh(clue: Clue, finding: Finding) -> float:
 
 
 def _roots(knowledge: Knowledge, found: dict[str, list[Finding]]) -> set[str]:
-    """The causes that show by a telling clue of their own, and so can explain others' clues."""
-    return {
-        signature.cause
+    """The causes that show by a telling clue of their own, and so can explain others' clues.
+
+    A clue that may be a consequence is its cause's own where none of the causes that would explain it shows.
+    """
+    telling = [
+        (signature.cause, clue.consequence_of)
         for id, signature in knowledge.signatures.items()
         for clue, finding in zip(signature.clues, found[id], strict=True)
-        if isinstance(finding, Hit)
-        and not clue.consequence_of
-        and weigh(clue, finding) >= TELLING
-        and clue.kind != "exit"
-    }
+        if isinstance(finding, Hit) and weigh(clue, finding) >= TELLING and clue.kind != "exit"
+    ]
+    certain = {cause for cause, explained_by in telling if not explained_by}
+    return certain | {cause for cause, explained_by in telling if not certain.intersection(explained_by)}
 
 
 def _score(signature: Signature, found: list[Finding], facts: Facts, prior: float, roots: set[str]) -> Scored:

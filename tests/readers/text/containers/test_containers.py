@@ -34,8 +34,14 @@ def test_every_pattern_compiles_in_both_engines(name: str) -> None:
 
 @pytest.mark.parametrize("path", sorted((LOGS / "healthy").glob("*.log")), ids=lambda path: path.name)
 def test_a_run_that_went_well_needs_no_container(path: Path) -> None:
-    text = read(Source.of(path), 0).logs[0].text
-    assert [name for name, needles in containers.FORMATS.items() if any(needle in text for needle in needles)] == []
+    assert containers.seen_in(read(Source.of(path), 0).logs[0].text) == []
+
+
+def test_no_word_of_one_container_hides_in_a_word_of_another() -> None:
+    """All words are sought in one pass, which finds only the first of two that overlap."""
+    words = [(name, needle) for name, needles in containers.FORMATS.items() for needle in needles]
+    hidden = [(a, b) for a in words for b in words if a[0] != b[0] and a[1] in b[1]]
+    assert hidden == [(("kubernetes", "OOMKilled"), ("docker", '"OOMKilled":'))]
 
 
 def test_no_module_is_imported_before_its_words_are_seen() -> None:

@@ -63,3 +63,12 @@ def test_py_bt_gives_the_python_stack() -> None:
 
 def test_the_rest_of_the_log_is_still_read() -> None:
     assert crash("gdb").environment.os == "linux"
+
+
+def test_a_numbered_heading_is_no_frame() -> None:
+    assert told_in("gdb", "#12 Fix the crash (again)", "#1  see below", "received signal SIGSEGV").threads == ()
+
+
+def test_a_stack_that_is_cut_keeps_what_it_has() -> None:
+    (thread,) = told_in("gdb", "#0  0x00007f01 in raise () from /lib/libc.so.6", "#1  0x00007f02 in tensorfl").threads
+    assert frames(thread) == ["raise", "tensorfl"]

@@ -1,6 +1,6 @@
 """MPI: Open MPI and UCX print the stack of a rank; mpirun, mpiexec and horovodrun tell how it ended."""
 
-from container_logs import exit_name, frames, told
+from container_logs import exit_name, frames, told, told_in
 
 
 def test_open_mpi_prints_the_signal_and_the_stack() -> None:
@@ -22,3 +22,12 @@ def test_mpich_writes_it_in_capitals() -> None:
 
 def test_the_ranks_that_horovod_ended_afterwards_do_not_count() -> None:
     assert exit_name("mpi_horovod") == "SIGSEGV"
+
+
+def test_mpirun_puts_its_rank_in_the_middle_of_a_frame_too() -> None:
+    found = told_in(
+        "mpi",
+        "[node1:4711] [ 0] [1,2]<stderr>:/lib/libc.so.6(+0x3ef20)[0x7f01]",
+        "[node1:4711] [ 1] /lib/mpi_lib.so(_ZN7horovod6common4initEv+0x1f)[0x7f02]",
+    )
+    assert frames(found.threads[0]) == ["libc.so.6+0x3ef20", "horovod::common::init"]

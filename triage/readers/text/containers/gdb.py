@@ -10,8 +10,8 @@ from triage.readers.text.containers.stacks import FrameLine, Stack, by_number, c
 
 # A terminal of 80 columns breaks a frame before its arguments, `at` or `from`, and indents what follows.
 _FRAME = (
-    r"^[ \t]{0,4}#(?P<number>\d+)[ \t]+(?:0x[0-9a-f]+ in )?"
-    r"(?P<call>(?:[^\s0]|0[^x\n])[^\n]*?(?:\n {3,4}[^\s#][^\n]*){0,12}?\)|<signal handler called>)"
+    r"^[ \t]{0,4}#(?P<number>\d+)[ \t]+(?P<address>0x[0-9a-f]+ in )?"
+    r"(?P<call>(?:[^\s0]|0[^x\n])[^\n]*?(?:\n {3,4}[^\s#][^\n]*){0,12}?\)|<signal handler called>|[^\s(0][^\n(]*)"
     r"(?:\s+from (?P<module>\S+)|\s+at (?P<file>[^\n]+?):\d+)?[ \t]*$"
 )
 _PYTHON_FRAME = r"^#\d+ Frame 0x[0-9a-f]+, for file (?P<file>[^\n]+?), line (?P<line>\d+), in (?P<function>[\w<>.]+) \("
@@ -51,7 +51,9 @@ def _frames(log: Log) -> list[FrameLine]:
     found = []
     for match in patterns.compile(_FRAME).finditer(log.text):
         function = without_values(" ".join(match["call"].split()))
-        if function.startswith("Frame 0x"):
+        # An innermost or inlined frame has no address, but then its source is told; `#12 Fix it (again)` has neither.
+        is_frame = match["address"] or match["module"] or match["file"] or function.startswith("<signal")
+        if not is_frame or function.startswith("Frame 0x"):
             continue
         module = base_name(match["module"]) if match["module"] else None
         frame = NativeFrame(module, None if function == "??" else function)

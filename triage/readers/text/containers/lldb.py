@@ -26,7 +26,7 @@ def extract(log: Log) -> Told:
     for stack in by_number(_frames(log)):
         head = next((match for match in reversed(heads) if match.start() < stack.offset), None)
         name = patterns.compile(_NAME).search(head["rest"]) if head else None
-        crashed = head is None or head["mark"] == "*"
+        crashed = head is None or head["mark"] == "*" or patterns.compile(_STOPPED).search(head["rest"]) is not None
         threads.append(Thread(name["name"] if name else "", crashed, (), stack.frames, log.place(stack.offset)))
     return Told(exits=_exits(log), threads=crashed_first(threads))
 

@@ -21,11 +21,11 @@ _SIGNALS = (
     r"noticed that process rank \d+ with PID \d+ on node \S+ exited on signal (?P<number>\d{1,2})\b",
 )
 # horovodrun ends the other ranks once one has failed: only the first tells something.
-_HOROVOD = r"Process \d+ exit with status code (?P<code>-?\d{1,10})\."
+_HOROVOD = r"Process \d+ exit with status code (?P<code>-?\d{1,10})\b"
 # `[host:pid] [ 3] library(function+0x12)[0x7f...]`, and UCX's ` 3  library(function+0x12) [0x7f...]`.
 _FRAME = (
-    r"^(?P<rank>\[[^\]\s]+:\d+\])? ?(?:\[ ?(?P<number>\d+)\]| ?(?P<plain>\d+)) +(?P<path>/?[^\s()\[]+)"
-    r"\((?P<function>[^()\s+]*)(?:\([^\n]*\))?(?:\+0x(?P<offset>[0-9a-f]+))?\) ?\[0x[0-9a-f]+\]$"
+    r"^(?P<rank>\[[^\]\s]+:\d+\])? ?(?:\[ ?(?P<number>\d+)\]| ?(?P<plain>\d+)) +(?:\[\d+,\d+\]<\w+>:)?"
+    r"(?P<path>/?[^\s()\[]+)\((?P<function>[^()\s+]*)(?:\([^\n]*\))?(?:\+0x(?P<offset>[0-9a-f]+))?\) ?\[0x[0-9a-f]+\]$"
 )
 
 

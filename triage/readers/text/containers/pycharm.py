@@ -17,7 +17,6 @@ WORDS = (
     "Prozess beendet",
     "Prozess wurde beendet",
     "Processus terminé",
-    "Processus arrêté avec",
     "Proceso finalizado",
     "Processo finalizado",
     "Processo terminato",

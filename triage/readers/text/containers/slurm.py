@@ -20,7 +20,7 @@ _PAIR = (
 # Slurm's own number for a step that the kernel ended for memory.
 _OOM_NUMBER = 125
 _OUT_OF_MEMORY = r"^srun: error: \S+: tasks? [\d,-]+: Out Of Memory|[Ee]xceeded (?:job |step )?memory limit"
-_STATE = r"\b(?:State[:=] ?|[\w.]+ +)OUT_OF_ME(?:MORY|\+)"
+_STATE = r"\bState[:=] ?OUT_OF_MEMORY\b|\bOUT_OF_ME(?:MORY|\+) +\d+:\d+\b"
 _LIMIT = r"exceeded memory limit \((?P<used>\d+) > (?P<limit>\d+)\)"
 _EFFICIENCY = (
     r"^Memory Utilized: (?P<used>[\d.]+) (?P<used_unit>[KMGT]B)[^\n]*\n"
