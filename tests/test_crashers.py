@@ -57,13 +57,14 @@ def labelled_cause(script: Path, knowledge: Knowledge) -> str | None:
     """The cause that must come first; None where nothing may be claimed with confidence."""
     label = make_logs.expectation(script)["cause"]
     known = {signature.cause for signature in knowledge.signatures.values()}
-    return label if label in known else None
+    # A plain Python failure may be named as such, but that is no claim about TensorFlow.
+    return label if label in known and not label.startswith("other.") else None
 
 
 def test_there_is_a_crasher_for_every_kind_of_label(knowledge):
     labels = [labelled_cause(script, knowledge) for script in CRASHERS]
     assert len({label for label in labels if label}) >= 8
-    assert labels.count(None) >= 5
+    assert labels.count(None) >= 4
 
 
 @pytest.mark.parametrize("script", CRASHERS, ids=lambda script: script.stem)

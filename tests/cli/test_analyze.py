@@ -16,7 +16,7 @@ import pytest
 from conftest import LOGS, TRIAGE, clean_environment
 
 DIAGNOSED = LOGS / "oom_in_fit-2.21.log"
-UNKNOWN = LOGS / "plain_python_error-2.21.log"
+UNKNOWN = LOGS / "bus_error-2.21.log"
 HEALTHY = LOGS / "healthy" / "fit-2.21.log"
 MEMORY_ERROR = """\
 Traceback (most recent call last):

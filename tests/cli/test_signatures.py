@@ -39,7 +39,7 @@ def pack(tmp_path):
     (folder / "pack.yaml").write_text("schema: 1\nname: ours\n")
     (folder / "own" / "licence.yaml").write_text(GOOD)
     (folder / "match.log").write_text("LICENCE SERVER UNREACHABLE\n")
-    (folder / "differ.log").write_bytes((LOGS / "plain_python_error-2.21.log").read_bytes())
+    (folder / "differ.log").write_bytes((LOGS / "bus_error-2.21.log").read_bytes())
     return folder
 
 

@@ -94,7 +94,7 @@ def test_wide_characters_do_not_overflow_the_screen(in_terminal, tmp_path):
 @pytest.mark.parametrize(
     ("log", "exit_code", "answer"),
     [
-        (LOGS / "plain_python_error-2.21.log", 1, "unknown"),
+        (LOGS / "bus_error-2.21.log", -7, "unknown"),
         (LOGS / "healthy" / "fit-2.21.log", None, "no-crash"),
     ],
 )

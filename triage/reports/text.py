@@ -15,8 +15,14 @@ from triage.reports.harmless import harmless
 from triage.reports.wrapping import columns, shorten, wrap
 
 _LABEL = 8
-# How much of each part fits on one screen; a pipe gets all of it.
-_ON_SCREEN = {"why": 4, "against": 2, "fix": 3, "not": 2, "else": 4, "other": 2, "next": 2}
+# How much of each part is shown on a screen, less and less until it fits; a pipe gets all of it.
+_SCREENS = (
+    {"why": 4, "against": 2, "fix": 3, "not": 2, "else": 4, "other": 2, "next": 2},
+    {"why": 3, "against": 1, "fix": 2, "not": 1, "else": 3, "other": 1, "next": 1},
+    {"why": 2, "against": 0, "fix": 2, "not": 1, "else": 2, "other": 1, "next": 1},
+    {"why": 2, "against": 0, "fix": 1, "not": 0, "else": 2, "other": 1, "next": 1},
+)
+_SCREEN_LINES = 24
 _SAID = 140
 _NATIVE_FRAMES = 3
 _INSTALLED = r"site-packages|dist-packages|[\\/]lib(?:64)?[\\/]python\d|[\\/]Lib[\\/]|^<frozen|__autograph_generated"
@@ -47,10 +53,21 @@ def render(report: Report) -> str:
 
 
 def layout(report: Report, width: int | None) -> list[Line]:
-    """The report's lines; with a width they are wrapped to it and each part is kept short."""
+    """The report's lines; with a width they are wrapped to it and kept to one screen."""
+    if width is None:
+        return _lines(report, None, None)
+    screens = (_lines(report, width, most) for most in _SCREENS)
+    shown: list[Line] = []
+    for shown in screens:
+        if len(shown) <= _SCREEN_LINES:
+            break
+    return shown
+
+
+def _lines(report: Report, width: int | None, most: dict[str, int] | None) -> list[Line]:
     lines = [*_headline(report, width), Line(())]
     label = ""
-    for row in _rows(report, on_screen=width is not None):
+    for row in _rows(report, most):
         shown = "" if row.label == label else row.label
         label = row.label
         lines += _row_lines(row, shown, width)
@@ -78,9 +95,11 @@ def _headline(report: Report, width: int | None) -> list[Line]:
     return [Line(((answer, "answer"), (share.rjust(width - len(answer)), "share"))), *below]
 
 
-def _rows(report: Report, *, on_screen: bool) -> list[Row]:
+def _rows(report: Report, most: dict[str, int] | None) -> list[Row]:
+    on_screen = most is not None
+
     def some(part: str) -> int | None:
-        return _ON_SCREEN[part] if on_screen else None
+        return most[part] if most is not None else None
 
     rows = _what_happened(report.crash, on_screen)
     if report.verdict != NO_CRASH and report.diagnoses:
