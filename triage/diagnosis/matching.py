@@ -46,6 +46,9 @@ class Unseen:
 ABSENT, UNSEEN = Absent(), Unseen()
 Finding = Hit | Absent | Unseen
 _BEGINNING = (-1, -1)
+# Five characters tell most texts apart; past this size the set would cost more than the searches it saves.
+_PIECE = 5
+_SHORT = 200_000
 
 
 class Facts:
@@ -55,6 +58,9 @@ class Facts:
         self.crash = crash
         self._literals = literals or {}
         self._log_findings: dict[str, Finding] = {}
+        told = any(not log.is_blank for log in crash.logs)
+        self._log_is_whole = told and all(entry.complete for entry in crash.inputs)
+        self._pieces: dict[int, frozenset[str]] = {}
 
     def find(self, sought: Sought, after: tuple[int, int] = _BEGINNING) -> Finding:
         """What there is to find, at the first place behind `after`."""
@@ -96,19 +102,24 @@ class Facts:
                 at = match.start()
                 values = {name: text for name, text in match.groupdict().items() if text is not None}
                 return Hit(log.place(at), log.line(at), (log.input, at), values)
-        return ABSENT if self._log_is_whole() else UNSEEN
+        return ABSENT if self._log_is_whole else UNSEEN
 
-    def _log_is_whole(self) -> bool:
-        """Whether there is a log, and all of it was read."""
-        told = any(not log.is_blank for log in self.crash.logs)
-        return told and all(entry.complete for entry in self.crash.inputs)
+    def _may_hold(self, log: Log, needle: str, start: int) -> bool:
+        """Whether a text can stand in a log; in a short log a set of its pieces answers that without a search."""
+        if start or len(log.text) > _SHORT or len(needle) < _PIECE:
+            return log.text.find(needle, start) >= 0
+        if log.input not in self._pieces:
+            text = log.text
+            self._pieces[log.input] = frozenset(text[at : at + _PIECE] for at in range(len(text) - _PIECE + 1))
+        pieces = self._pieces[log.input]
+        return needle[:_PIECE] in pieces and needle[-_PIECE:] in pieces and needle in log.text
 
     def _first_match(self, log: Log, pattern: str, start: int) -> patterns.Match | None:
         """The first match behind a place; without the texts that it needs a pattern is not even compiled."""
         needles = self._literals.get(pattern)
         if needles is None:
             needles = patterns.literals(pattern)
-        if needles and not any(log.text.find(needle, start) >= 0 for needle in needles):
+        if needles and not any(self._may_hold(log, needle, start) for needle in needles):
             return None
         return patterns.compile(pattern).search(log.text, start)
 
@@ -126,7 +137,7 @@ class Facts:
             return Hit(
                 error.place, f"{error.short_type}: {error.message.splitlines()[0] if error.message else ''}", at, values
             )
-        return ABSENT if self._log_is_whole() else UNSEEN
+        return ABSENT if self._log_is_whole else UNSEEN
 
     def _any(self, sought: AnyOf, after: tuple[int, int]) -> Finding:
         findings = [self.find(clue.sought, after) for clue in sought.clues]

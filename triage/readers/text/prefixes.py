@@ -82,8 +82,14 @@ def _shared_prefix(lines: list[str]) -> str | None:
 
 def _candidates(written: list[str]) -> list[str]:
     """The prefixes worth counting: those that one of a few lines has."""
-    few = [written[position * (len(written) - 1) // 16] for position in range(17)]
-    return [prefix for prefix in PREFIXES if any(_matches(prefix, line) for line in few)]
+    few = {written[position * (len(written) - 1) // 16] for position in range(17)}
+    likely = [line for line in few if _may_have_one(line)]
+    return [prefix for prefix in PREFIXES if any(_matches(prefix, line) for line in likely)]
+
+
+def _may_have_one(line: str) -> bool:
+    """A cheap look before any pattern is compiled: a prefix starts with a number, a bracket or a short month."""
+    return line[0] in "0123456789[(>" or line[3:4] == " " or any(mark in line[:90] for mark in (" |", "]: ", "ERR!"))
 
 
 def _matches(prefix: str, line: str) -> bool:

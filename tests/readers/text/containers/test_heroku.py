@@ -2,6 +2,8 @@
 
 from container_logs import crash, exit_name, notices, told
 
+from triage.crash import Memory
+
 
 def test_r15_is_a_kill_for_memory() -> None:
     memory = crash("heroku").memory
@@ -17,4 +19,4 @@ def test_r14_kills_nobody() -> None:
     seen = crash("heroku_r14")
     assert seen.exit is None
     assert seen.messages == ()
-    assert seen.memory.oom_kills is None
+    assert seen.memory == Memory()

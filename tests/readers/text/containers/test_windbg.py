@@ -22,25 +22,21 @@ def test_stack_text_and_kn_are_two_stacks_of_the_crashed_thread() -> None:
     assert shown.crashed
 
 
+HEAD = "start             end                 module name"
+PYTHON = "00007ff6`1a2b0000 00007ff6`1a2c9000   python     (deferred)"
+NTDLL = "00007ffa`1e850000 00007ffa`1ea48000   ntdll      (pdb symbols)          c:\\symbols\\ntdll.pdb"
+
+
 def test_a_whole_module_list_can_prove_that_something_is_absent() -> None:
-    environment = told("windbg", "windbg").environment
-    assert [library.name for library in environment.libraries] == [
-        "python",
-        "_pywrap_tensorflow_internal",
-        "cudnn64_8",
-        "ucrtbase",
-    ]
+    environment = told_in("windbg", "0:000> lm", HEAD, PYTHON, NTDLL, "0:000> q").environment
+    assert [library.name for library in environment.libraries] == ["python", "ntdll"]
     assert environment.libraries_complete
 
 
-def test_a_module_list_that_is_cut_cannot() -> None:
-    environment = told_in(
-        "windbg",
-        "start             end                 module name",
-        "00007ff6`1a2b0000 00007ff6`1a2c9000   python     (deferred)",
-    ).environment
-    assert [library.name for library in environment.libraries] == ["python"]
-    assert not environment.libraries_complete
+def test_a_module_list_that_is_cut_or_filtered_cannot() -> None:
+    assert not told_in("windbg", "0:000> lm", HEAD, PYTHON, NTDLL).environment.libraries_complete
+    assert not told_in("windbg", "0:000> lm m py*", HEAD, PYTHON, "0:000> q").environment.libraries_complete
+    assert len(told("windbg", "windbg").environment.libraries) == 4
 
 
 def test_of_all_threads_the_marked_one_crashed() -> None:

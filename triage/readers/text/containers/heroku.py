@@ -7,7 +7,7 @@ from triage.crash import Log, Memory
 from triage.readers.text.containers.findings import count, notices, size, statuses
 from triage.readers.text.containers.interface import Told
 
-# R14 swaps and lives on; R15 ends the dyno.
+# R15 ends the dyno. R14 is over the quota too, but swaps and lives on: its figures would look like a kill's.
 _ENDED_FOR_MEMORY = r"Error R15 \(Memory quota vastly exceeded\)"
 _STOPPED = r"Stopping process with (?P<signal>SIGKILL)\b"
 _USED = r"Process running mem=(?P<used>[\d.]+)(?P<unit>[KMG])\((?P<percent>[\d.]+)%\)"
@@ -16,14 +16,18 @@ _NOTICE = r"State changed from \w+ to crashed"
 
 def extract(log: Log) -> Told:
     """Kills for memory, how much of the quota was used, and that the dyno crashed."""
+    kills = count(log, _ENDED_FOR_MEMORY)
+    memory = _used(log)._replace(oom_kills=kills) if kills else Memory()
+    return Told(exits=statuses(log, _STOPPED), messages=notices(log, _NOTICE), memory=memory)
+
+
+def _used(log: Log) -> Memory:
+    """The most that was used, and the quota of which it is so many per cent."""
     used = [
         (size(match["used"], match["unit"]), float(match["percent"]))
         for match in patterns.compile(_USED).finditer(log.text)
     ]
-    memory = Memory(oom_kills=count(log, _ENDED_FOR_MEMORY))
-    if used:
-        peak, percent = max(used)
-        memory = memory._replace(peak_bytes=peak)
-        if percent > 0:
-            memory = memory._replace(limit_bytes=round(peak * 100 / percent), limit_source="Heroku")
-    return Told(exits=statuses(log, _STOPPED), messages=notices(log, _NOTICE), memory=memory)
+    peak, percent = max(used, default=(0, 0.0))
+    if not peak or not percent:
+        return Memory()
+    return Memory(peak_bytes=peak, limit_bytes=round(peak * 100 / percent), limit_source="Heroku")

@@ -21,7 +21,6 @@ _FRAME = (
     r"(?: \([^\n]*\))?[ \t]*$"
 )
 _IMAGE = r"^[ \t]*0x[0-9a-f]+ -\s+0x[0-9a-f]+ \+?(?P<name>[\w.+-]+) (?:\S+ )?\((?P<version>[^)\n]*)\)[^\n]* /\S"
-_IMAGES_END = r"^(?:External Modification Summary|VM Region Summary|EOF)"
 _SIGNALS = {
     "EXC_BAD_ACCESS": "SIGSEGV",
     "EXC_BAD_INSTRUCTION": "SIGILL",
@@ -64,9 +63,8 @@ def _text(log: Log) -> Told:
         translated=patterns.compile(_TRANSLATED).search(log.text) is not None,
         version=int(version["version"]) if version else None,
     )
-    whole = bool(libraries) and patterns.compile(_IMAGES_END).search(log.text) is not None
-    environment = environment._replace(libraries=libraries, libraries_complete=whole)
-    return Told(exits=tuple(exits), threads=threads, environment=environment)
+    # Newer systems list only the images that stand in a stack, so that one is missing here proves nothing.
+    return Told(exits=tuple(exits), threads=threads, environment=environment._replace(libraries=libraries))
 
 
 def _text_threads(log: Log) -> tuple[Thread, ...]:
@@ -101,7 +99,7 @@ def _ips(log: Log) -> Told:
     images = [image for image in _list(body, "usedImages") if isinstance(image, dict)]
     names = [_text_of(image, "name") for image in images]
     libraries = tuple(Library(name) for name in names if name)
-    environment = environment._replace(libraries=libraries, libraries_complete=bool(libraries))
+    environment = environment._replace(libraries=libraries)
     crashed = patterns.compile(_IPS_CRASHED).search(log.text)
     threads = []
     if crashed is not None:

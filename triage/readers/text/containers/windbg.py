@@ -77,13 +77,13 @@ def _frame(match: Match) -> NativeFrame:
 
 
 def _modules(log: Log) -> tuple[tuple[Library, ...], bool]:
-    """The modules of `lm`; the list is whole when its head is there and something stands behind its end."""
+    """The modules of `lm`, and whether they are all: `lm m cu*` looks the same, but lacks what every process has."""
     found = list(patterns.compile(_LISTED).finditer(log.text))
     if not found:
         return (), False
     head = patterns.compile(_LIST_HEAD).search(log.text)
     end = patterns.compile(_LIST_END).search(log.text, found[-1].end())
-    whole = head is not None and head.start() < found[0].start() and end is not None
+    whole = head is not None and end is not None and any(match["name"].lower() == "ntdll" for match in found)
     return tuple(Library(match["name"]) for match in found), whole
 
 
