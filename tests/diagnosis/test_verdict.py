@@ -54,7 +54,7 @@ def test_a_cause_that_leads_below_that_is_uncertain() -> None:
 def test_where_unknown_leads_the_verdict_is_unknown() -> None:
     report = verdict(crash_of("nothing that is known", exit="139"))
     assert report.verdict == UNKNOWN
-    assert report.summary == "Something failed (SIGSEGV (exit 139)), but the evidence does not name its cause."
+    assert report.summary == "Something failed with SIGSEGV (exit 139), but the evidence does not name its cause."
 
 
 def test_exit_code_0_is_no_crash_whatever_the_log_says() -> None:

@@ -87,7 +87,7 @@ def summarise(crash: Crash, verdict: str, diagnoses: tuple[Diagnosis, ...]) -> s
     if verdict == UNKNOWN and not _any_trouble(crash):
         return "No error, no signal and no exit status in here: it ended well, or its end is missing."
     if verdict == UNKNOWN:
-        ended = f" ({crash.exit.label})" if crash.exit and crash.exit.is_failure else ""
+        ended = f" with {crash.exit.label}" if crash.exit and crash.exit.is_failure else ""
         return f"Something failed{ended}, but the evidence does not name its cause."
     first = diagnoses[0]
     return first.title + ("." if verdict == DIAGNOSED else f", perhaps ({first.confidence:.0%}).")
