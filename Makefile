@@ -4,15 +4,18 @@ VENV := .venv
 BIN := $(VENV)/bin
 # setuptools warns about every editable install that maps a folder, as ours does with signatures/; it is meant so.
 INSTALL := PYTHONWARNINGS=ignore $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# How often each measurement is repeated.
+PAIRS ?= 9
 SOURCES := setup.cfg setup.py pyproject.toml
 
-.PHONY: demo test lint bench-start clean help
+.PHONY: demo test lint bench-start bench-run clean help
 
 help:
-	@echo "make demo         run a real TensorFlow crasher and triage what it leaves"
+	@echo "make demo         run a real TensorFlow crasher under triage"
 	@echo "make test         install what the tests need and run them"
 	@echo "make lint         ruff, mypy, signatures, rooms"
 	@echo "make bench-start  how fast the commands answer"
+	@echo "make bench-run    what it costs to run a program under triage (PAIRS=1: a short version)"
 	@echo "make clean        remove everything that was made"
 
 # Each stamp is one step of the set-up; a step is done again only when what it depends on has changed.
@@ -46,13 +49,9 @@ $(VENV)/.lint: $(VENV)/.triage
 	@touch $@
 
 demo: $(VENV)/.tensorflow
-	@echo "== running fixtures/crashers/oom_in_fit.py, a Keras fit whose batch is too large (some 20 seconds)"
-	@mkdir -p build
-	@$(BIN)/python -u -X faulthandler fixtures/crashers/oom_in_fit.py > build/demo.log 2>&1; echo $$? > build/demo.exit
-	@echo "== it ended with exit code $$(cat build/demo.exit) and left $$(wc -l < build/demo.log) lines in build/demo.log"
-	@echo "== triage analyze build/demo.log --exit-code $$(cat build/demo.exit)"
-	@echo
-	@$(BIN)/triage analyze build/demo.log --exit-code $$(cat build/demo.exit)
+	@echo "== triage run fixtures/crashers/oom_in_fit.py: a Keras fit whose batch is too large (some 20 seconds)"
+	@$(BIN)/triage run fixtures/crashers/oom_in_fit.py; code=$$?; echo; \
+		echo "== exit code $$code: the script's own, a segmentation fault"; test $$code -eq 139
 
 test: $(VENV)/.test $(VENV)/.tensorflow
 	@echo "== running the tests"
@@ -78,6 +77,9 @@ $(VENV)-bench/.made: $(SOURCES) $(shell find triage signatures -name '*.py' -o -
 
 bench-start: $(VENV)-bench/.made
 	@$(VENV)-bench/bin/python benchmarks/start.py
+
+bench-run: $(VENV)-bench/.made $(VENV)/.tensorflow
+	@PAIRS=$(PAIRS) TENSORFLOW_PYTHON=$(BIN)/python $(VENV)-bench/bin/python benchmarks/run.py
 
 clean:
 	rm -rf $(VENV) $(VENV)-bench build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

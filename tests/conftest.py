@@ -6,10 +6,13 @@ the machine is set up so that everything runs.
 
 from __future__ import annotations
 
+import ctypes
+import functools
 import importlib.util
 import os
 import re
 import select
+import shutil
 import subprocess
 import sys
 import time
@@ -27,11 +30,35 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 LOGS = REPOSITORY / "fixtures" / "logs"
 TRIAGE = (sys.executable, "-m", "triage")
 REQUIRED = {name for name in os.environ.get("TRIAGE_REQUIRE", "").split(",") if name}
-_AVAILABLE = {"tensorflow": lambda: importlib.util.find_spec("tensorflow") is not None}
+_AVAILABLE = {
+    "tensorflow": lambda: importlib.util.find_spec("tensorflow") is not None,
+    "gdb": lambda: shutil.which("gdb") is not None,
+    "ptrace": lambda: _may_trace(),
+    "g++": lambda: shutil.which("g++") is not None,
+}
 # What would change the output of the command behind a test's back.
 _MEDDLING = {"NO_COLOR", "FORCE_COLOR", "TRIAGE_SIGNATURES", "COLUMNS", "LINES", "PYTHONIOENCODING", "TERM"}
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _PATIENCE = 60
+
+
+@functools.cache
+def _may_trace() -> bool:
+    """Whether we may look into a child of ours: tried, because containers and kernels forbid it in many ways."""
+    if not sys.platform.startswith("linux"):
+        return False
+    ptrace = ctypes.CDLL(None, use_errno=True).ptrace
+    ptrace.argtypes = (ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p)
+    attach, detach = 16, 17
+    child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    try:
+        if ptrace(attach, child.pid, None, None) != 0:
+            return False
+        os.waitpid(child.pid, os.WUNTRACED)
+        return bool(ptrace(detach, child.pid, None, None) == 0)
+    finally:
+        child.kill()
+        child.wait()
 
 
 @pytest.fixture
@@ -40,7 +67,7 @@ def require() -> Callable[[str], None]:
 
     def check(name: str) -> None:
         if not _AVAILABLE[name]():
-            message = f"{name} is not installed"
+            message = f"{name} is not here, or not allowed"
             pytest.fail(message) if name in REQUIRED else pytest.skip(message)
 
     return check

@@ -15,13 +15,18 @@ MAY_IMPORT = {
     "status_tables": set(),
     "status": {"crash", "status_tables"},
     "patterns": set(),
-    "readers": {"crash", "status", "patterns"},
+    # which processor feature a disassembled instruction needs: a table
+    "instructions": set(),
+    # stacks of a held process and of a core are collected in the same way, so live capture and the core reader share it
+    "native": {"crash", "status", "patterns"},
+    "readers": {"crash", "status", "patterns", "native"},
+    "capture": {"crash", "status", "patterns", "readers", "native"},
     "knowledge": {"crash", "status", "patterns"},
-    "diagnosis": {"crash", "report", "status", "knowledge", "patterns"},
+    "diagnosis": {"crash", "report", "status", "knowledge", "patterns", "instructions"},
     "redaction": {"crash", "report", "patterns"},
     "reports": {"crash", "report", "patterns"},
     # the library and what is built on it
-    "__init__": {"crash", "report", "status", "readers", "knowledge", "diagnosis", "redaction"},
+    "__init__": {"crash", "report", "status", "readers", "capture", "knowledge", "diagnosis", "redaction"},
     "proving": {"__init__", "crash", "report", "readers", "knowledge", "diagnosis"},
     "cli": {"__init__", "report", "reports", "knowledge", "diagnosis", "proving"},
     "__main__": {"cli"},

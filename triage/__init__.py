@@ -1,26 +1,94 @@
 """Post-mortem crash triage for Python and TensorFlow programs.
 
-The library does what the command line does: `analyze()` turns what a crash left behind into a Report, `explain()`
-says what a code, signal, exception, cause or signature means. Imports are made where they are used, because the
-command must answer in a blink.
+The library does what the command line does: `run()` starts a program and reports a failure, `analyze()` turns what a
+crash left behind into a Report, `explain()` says what a code, signal, exception, cause or signature means. Imports are
+made where they are used, because the command must answer in a blink.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from os import PathLike
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 if TYPE_CHECKING:
+    from triage.capture.command import CannotStart
     from triage.knowledge.loading import Knowledge
     from triage.report import Page, Report
 
 __version__ = "0.1.0"
-__all__ = ["NotAnExitCode", "__version__", "analyze", "explain", "incidents", "load_knowledge", "redact", "sources"]
+__all__ = [
+    "CannotStart",
+    "NotAnExitCode",
+    "Ran",
+    "__version__",
+    "analyze",
+    "explain",
+    "incidents",
+    "load_knowledge",
+    "redact",
+    "run",
+    "sources",
+]
 
 
 class NotAnExitCode(ValueError):
     """An exit code that no system gives; the text says what to try."""
+
+
+class Ran(NamedTuple):
+    """How a run ended: the exit code to leave with, the signal that killed the child, and the report of a failure.
+
+    `problems` are sentences about private signatures that could not be used, or about a report that failed.
+    """
+
+    exit_code: int
+    signal: int | None
+    report: Report | None
+    problems: tuple[str, ...] = ()
+
+
+def __getattr__(name: str) -> object:
+    """CannotStart is looked up when it is needed: importing the runner is not free."""
+    if name == "CannotStart":
+        from triage.capture.command import CannotStart
+
+        return CannotStart
+    raise AttributeError(f"module 'triage' has no attribute {name!r}")
+
+
+def run(
+    command: Sequence[str],
+    *,
+    as_given: bool = False,
+    python: str | None = None,
+    timeout: float | None = None,
+    native: bool = True,
+    tf_log: bool = False,
+    signatures: Sequence[str | PathLike[str]] = (),
+    top: int = 5,
+    redact: bool = True,
+) -> Ran:
+    """Run a script with its arguments (or, with `as_given`, any command) and diagnose it where it fails.
+
+    The program uses our standard streams. Raises CannotStart, whose text says what to try, where it can't be started.
+    """
+    from triage import capture
+
+    outcome = capture.run(command, as_given=as_given, python=python, timeout=timeout, native=native, tf_log=tf_log)
+    if outcome.facts is None:
+        return Ran(outcome.exit_code, outcome.signal, None)
+    try:
+        from triage.diagnosis import diagnose
+        from triage.redaction import redacted
+
+        knowledge = load_knowledge(signatures)
+        report = diagnose(outcome.facts(), knowledge, version=__version__, top=top)
+        report = redacted(report) if redact else report
+    except Exception as error:  # the program's exit code matters more than whatever is wrong with us
+        return Ran(outcome.exit_code, outcome.signal, None, (f"the report failed, a bug of ours: {error!r}",))
+    problems = tuple(f"signature skipped: {problem}" for problem in knowledge.problems)
+    return Ran(outcome.exit_code, outcome.signal, report, problems)
 
 
 def load_knowledge(signatures: Sequence[str | PathLike[str]] = ()) -> Knowledge:
@@ -38,9 +106,11 @@ def analyze(
     top: int = 5,
     redact: bool = True,
     knowledge: Knowledge | None = None,
+    executable: str | PathLike[str] | None = None,
 ) -> Report:
     """Diagnose ONE incident from all its inputs: paths, '-' for standard input, bytes or open binary files.
 
+    `executable` is the program that left a core, where it is not found by itself.
     An input that cannot be read is named in `report.crash.inputs` (kind `unreadable`) and in `not_observable`; the
     others are still analysed. Raises NotAnExitCode for an exit code that is none.
     """
@@ -57,7 +127,7 @@ def analyze(
     for number, given in enumerate(inputs):
         source = Source.of(given)
         try:
-            parts.append(read(source, number))
+            parts.append(read(source, number, None if executable is None else str(executable)))
         except Unreadable as error:
             entry = Input(number, "unreadable", source.label, complete=False)
             parts.append(Crash(inputs=(entry,), unread=(str(error),)))

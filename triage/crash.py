@@ -68,14 +68,29 @@ class PythonFrame(NamedTuple):
     line: int | None
     function: str
 
+    @property
+    def is_own(self) -> bool:
+        """Whether it is of the program itself and not of an installed package, of Python or of generated code."""
+        path = self.file.replace("\\", "/")
+        return not (path.startswith("<frozen") or any(part in path for part in _INSTALLED))
+
+
+_INSTALLED = ("site-packages/", "dist-packages/", "/lib/python", "/lib64/python", "/Lib/", "__autograph_generated")
+
 
 class NativeFrame(NamedTuple):
-    """One native frame. `trust` says how it was found; `reported` is a frame the program printed itself."""
+    """One native frame. `trust` says how it was found; `reported` is a frame the program printed itself.
+
+    `source` is the file and line where debug information tells them. `own` says that the library lies neither with
+    the system's nor with installed packages: it is the person's own.
+    """
 
     module: str | None
     function: str | None
     offset: int | None = None
     trust: str = "reported"
+    source: str | None = None
+    own: bool = False
 
     @property
     def name(self) -> str:
@@ -89,6 +104,11 @@ class NativeFrame(NamedTuple):
 def _without_arguments(function: str) -> str:
     """A C++ name without its arguments and template arguments, which can be hundreds of characters long."""
     name = function.replace("(anonymous namespace)", "{anonymous}")
+    head, operator, rest = name.partition("operator")
+    if operator and rest[:1] in "(<>-=+*/%!&|[":
+        # Brackets that belong to the name: operator(), operator<<, operator->
+        symbol = next((text for text in ("()", "<<", ">>", "->", "[]") if rest.startswith(text)), rest[:1])
+        return _without_arguments(head + "{operator}").replace("{operator}", operator + symbol)
     kept, depth = [], 0
     for character in name:
         if character == "(" and depth == 0:
@@ -114,14 +134,35 @@ class Thread(NamedTuple):
     place: Place | None = None
 
 
+class Fault(NamedTuple):
+    """What the processor did when the signal came: the instruction, the address it touched, and the registers.
+
+    `access` is read, write or execute. `stack_used_bytes` of `stack_limit_bytes` tells an overflowing stack from a
+    wild pointer.
+    """
+
+    signal: str | None = None
+    address: int | None = None
+    access: str | None = None
+    instruction: str | None = None
+    registers: tuple[tuple[str, int], ...] = ()
+    stack_used_bytes: int | None = None
+    stack_limit_bytes: int | None = None
+
+
 class Process(NamedTuple):
-    """A process of the incident. `role` is main, worker or child."""
+    """A process of the incident. `role` is main, worker or child.
+
+    `forked_with` names what ran in the parent when it forked this one, and does not run here: tensorflow.
+    """
 
     pid: int | None = None
     role: str = "main"
     command: str | None = None
     exit: ExitStatus | None = None
     threads: tuple[Thread, ...] = ()
+    fault: Fault | None = None
+    forked_with: str | None = None
 
 
 class PythonException(NamedTuple):
@@ -172,6 +213,16 @@ class Memory(NamedTuple):
     oom_kills: int | None = None
 
 
+class Resources(NamedTuple):
+    """What else can run out, in the state it had at the failure: threads and processes, shared memory."""
+
+    threads: int | None = None
+    thread_limit: int | None = None
+    thread_limit_source: str | None = None
+    shm_bytes: int | None = None
+    shm_free_bytes: int | None = None
+
+
 class Library(NamedTuple):
     """A native library seen loaded, with its version where that was told."""
 
@@ -180,7 +231,11 @@ class Library(NamedTuple):
 
 
 class Environment(NamedTuple):
-    """What is known of the machine. None or empty means not told, never absent."""
+    """What is known of the machine. None or empty means not told, never absent.
+
+    `loaded_twice` has a sentence for each library of which a process should have one and has two.
+    `hidden_log` says what kept TensorFlow's own log from being printed, `interpreter` is the path of the Python.
+    """
 
     os: str | None = None
     python: str | None = None
@@ -189,6 +244,9 @@ class Environment(NamedTuple):
     gpus: tuple[str, ...] = ()
     libraries: tuple[Library, ...] = ()
     libraries_complete: bool = False
+    loaded_twice: tuple[str, ...] = ()
+    interpreter: str | None = None
+    hidden_log: str | None = None
 
     def package(self, name: str) -> str | None:
         """The version of a package, if it was told."""
@@ -253,7 +311,8 @@ class Log:
 class Crash(NamedTuple):
     """Everything known about one incident; the only thing that signatures see.
 
-    `others` are further crashes that were found in the same inputs.
+    `others` are further crashes that were found in the same inputs. `rerun` is the command of a program that we ran
+    ourselves: what is missing then is not had by running it under us.
     """
 
     inputs: tuple[Input, ...] = ()
@@ -264,14 +323,21 @@ class Crash(NamedTuple):
     messages: tuple[RuntimeMessage, ...] = ()
     logs: tuple[Log, ...] = ()
     memory: Memory = Memory()
+    resources: Resources = Resources()
     environment: Environment = Environment()
     unread: tuple[str, ...] = ()
     others: "tuple[Crash, ...]" = ()
+    rerun: str | None = None
 
     @property
     def exit(self) -> ExitStatus | None:
         """The exit status of the process that the incident is about."""
         return self.processes[self.primary].exit if self.processes else None
+
+    @property
+    def hung(self) -> bool:
+        """Whether the process that the incident is about never came to an end by itself."""
+        return self.exit is not None and self.exit.kind == "timeout"
 
     @property
     def threads(self) -> tuple[Thread, ...]:
@@ -305,6 +371,7 @@ def merge(crashes: Iterable[Crash]) -> Crash:
         command=next((m.command for m in mains if m.command), None),
         exit=max(statuses, key=_tells, default=None),
         threads=tuple(thread for m in mains for thread in m.threads),
+        fault=next((m.fault for m in mains if m.fault), None),
     )
     others = [p for part in parts for i, p in enumerate(part.processes) if i != part.primary]
     return Crash(
@@ -315,6 +382,7 @@ def merge(crashes: Iterable[Crash]) -> Crash:
         messages=tuple(m for part in parts for m in part.messages),
         logs=tuple(log for part in parts for log in part.logs),
         memory=merge_memory([part.memory for part in parts]),
+        resources=next((part.resources for part in parts if part.resources != Resources()), Resources()),
         environment=merge_environment([part.environment for part in parts]),
         unread=tuple(u for part in parts for u in part.unread),
         others=tuple(other for part in parts for other in part.others),
@@ -348,4 +416,7 @@ def merge_environment(parts: list[Environment]) -> Environment:
         gpus=tuple(dict.fromkeys(gpu for e in parts for gpu in e.gpus)),
         libraries=tuple(dict.fromkeys(library for e in parts for library in e.libraries)),
         libraries_complete=any(e.libraries_complete for e in parts),
+        loaded_twice=tuple(dict.fromkeys(sentence for e in parts for sentence in e.loaded_twice)),
+        interpreter=next((e.interpreter for e in parts if e.interpreter), None),
+        hidden_log=next((e.hidden_log for e in parts if e.hidden_log), None),
     )

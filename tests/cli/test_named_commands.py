@@ -80,15 +80,15 @@ def strings_in(data: object) -> Iterator[str]:
 @pytest.mark.parametrize(
     "text",
     [
-        "triage run train.py",
-        "run it again with `triage run train.py`",
-        " more   triage run train.py",
+        "triage mend train.py",
+        "run it again with `triage mend train.py`",
+        " more   triage mend train.py",
         "then: triage doctor",
         "python train.py 2>&1 | triage analyse -",
         "`triage analyze LOG --exitcode 139`",
         "`triage analyze LOG --format html`",
         "`triage signatures lst`",
-        "a span `triage\n  run train.py` over two lines",
+        "a span `triage\n  mend train.py` over two lines",
     ],
 )
 def test_a_command_that_does_not_exist_is_caught(text):

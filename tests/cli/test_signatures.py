@@ -193,10 +193,11 @@ def test_lint_survives_whatever_stands_in_a_file(run_triage, pack, text):
 def test_our_signatures_pass_their_own_tests(run_triage):
     done = run_triage("signatures", "test")
     assert done.returncode == 0, done.stdout
-    assert done.stdout == ""
     passed, failed, not_checked = map(int, re.findall(r"\d+", done.stderr))
     assert passed >= 2 * len(ids_on_disk())
-    assert (failed, not_checked) == (0, 0)
+    assert failed == 0
+    # What only shows in a program that runs is run by tests/capture/test_crashers_run.py.
+    assert done.stdout.count("a program to run") == not_checked == len(done.stdout.splitlines())
 
 
 def test_one_signature_is_tested_by_its_id(run_triage):

@@ -10,6 +10,7 @@ from building import clue, crash_of, crashed_thread, exit_status
 from triage.crash import (
     Crash,
     Environment,
+    Fault,
     Input,
     Library,
     Log,
@@ -18,6 +19,7 @@ from triage.crash import (
     Process,
     PythonException,
     PythonFrame,
+    Resources,
     Thread,
 )
 from triage.diagnosis.matching import Absent, Facts, Finding, Hit, Unseen
@@ -286,6 +288,12 @@ def test_that_a_library_is_not_there_is_seen_only_where_the_list_is_complete() -
         ("peak_at_limit", Memory(peak_bytes=85, limit_bytes=100), Absent),
         ("peak_at_limit", Memory(limit_bytes=100), Unseen),
         ("peak_at_limit", Memory(peak_bytes=95, limit_bytes=0), Unseen),
+        ("peak_below_limit", Memory(peak_bytes=79, limit_bytes=100), Hit),
+        ("peak_below_limit", Memory(peak_bytes=80, limit_bytes=100), Absent),
+        ("peak_below_limit", Memory(peak_bytes=80), Unseen),
+        ("not_oom_killed", Memory(oom_kills=0), Hit),
+        ("not_oom_killed", Memory(oom_kills=1), Absent),
+        ("not_oom_killed", Memory(peak_bytes=1, limit_bytes=100), Unseen),
     ],
 )
 def test_memory_conditions_hold_fail_or_cannot_be_told(condition: str, memory: Memory, kind: type) -> None:
@@ -295,6 +303,138 @@ def test_memory_conditions_hold_fail_or_cannot_be_told(condition: str, memory: M
 def test_the_share_of_memory_is_said_in_words() -> None:
     crash = crash_of("x", memory=Memory(peak_bytes=95, limit_bytes=100))
     assert hit(crash, {"memory": "peak_at_limit"}).quote == "peak memory was 95% of the limit"
+
+
+@pytest.mark.parametrize(
+    ("condition", "resources", "kind"),
+    [
+        ("shm_full", Resources(shm_bytes=64 << 20, shm_free_bytes=3 << 20), Hit),
+        ("shm_full", Resources(shm_bytes=64 << 20, shm_free_bytes=4 << 20), Absent),
+        ("shm_full", Resources(shm_bytes=4 << 20, shm_free_bytes=1 << 19), Hit),
+        ("shm_full", Resources(shm_bytes=64 << 20), Unseen),
+        ("threads_at_limit", Resources(threads=95, thread_limit=100), Hit),
+        ("threads_at_limit", Resources(threads=94, thread_limit=100), Absent),
+        ("threads_at_limit", Resources(thread_limit=100), Unseen),
+        ("threads_at_limit", Resources(threads=94), Unseen),
+    ],
+)
+def test_what_else_runs_out_is_a_condition_too(condition: str, resources: Resources, kind: type) -> None:
+    assert isinstance(find(crash_of("x", resources=resources), {"memory": condition}), kind)
+
+
+def test_what_ran_out_is_said_with_its_numbers() -> None:
+    crash = crash_of("x", resources=Resources(99, 100, "pids.max", 64 << 20, 4096))
+    assert hit(crash, {"memory": "shm_full"}).quote == "shared memory had 4.0 KiB of 64.0 MiB left"
+    assert hit(crash, {"memory": "threads_at_limit"}).quote == "99 of 100 threads were in use (pids.max)"
+    assert hit(crash, {"memory": "threads_at_limit"}).values == {"threads": "99", "thread_limit": "100"}
+
+
+# fault
+
+STACK = 0x7FFC_0000_0000
+MIB = 1 << 20
+
+
+def faulted(fault: Fault | None, **facts: Any) -> Crash:
+    crash = crash_of("x", exit="SIGSEGV", **facts)
+    return crash._replace(processes=(crash.processes[0]._replace(fault=fault),))
+
+
+@pytest.mark.parametrize(
+    ("address", "words"),
+    [
+        (0x0, {"null", "any"}),
+        (0xFFFF, {"null", "any"}),
+        (0x10000, {"near-null", "any"}),
+        (0x7F00_0000_1000, {"any"}),
+        (STACK - 8, {"stack-guard", "any"}),
+        (STACK + 0x8000, {"stack-guard", "any"}),
+        (STACK - 0x2000, {"any"}),
+        (0xDEAD_BEEF_DEAD_BEEF, {"noncanonical", "any"}),
+        (0xFFFF_FFFF_FFFF_FFF8, {"any"}),
+    ],
+)
+def test_a_faults_address_is_of_a_kind(address: int, words: set[str]) -> None:
+    crash = faulted(Fault(address=address, registers=(("rsp", STACK),)))
+    kinds = ("null", "near-null", "noncanonical", "stack-guard", "any")
+    assert {kind for kind in kinds if isinstance(find(crash, {"fault": {"address": kind}}), Hit)} == words
+    assert hit(crash, {"fault": {"address": "any"}}).quote == f"the fault was at address 0x{address:x}"
+
+
+def test_another_processor_has_more_addresses() -> None:
+    crash = faulted(Fault(address=0xFFFF_0000_0000, registers=(("x0", 1), ("sp", STACK))))
+    assert is_absent(crash, {"fault": {"address": "noncanonical"}})
+
+
+@pytest.mark.parametrize(
+    ("written", "kind"),
+    [
+        ({"access": "write"}, Hit),
+        ({"access": "read"}, Absent),
+        ({"instruction": "movaps|vmovaps"}, Hit),
+        ({"instruction": "^div"}, Absent),
+        ({"access": "write", "instruction": "vmovaps", "address": "null"}, Hit),
+        ({"access": "write", "instruction": "^div"}, Absent),
+        ({"access": "write", "stack_full": True}, Unseen),
+        ({"needs_missing_flag": True}, Unseen),
+    ],
+)
+def test_every_field_of_a_fault_must_hold(written: dict[str, Any], kind: type) -> None:
+    crash = faulted(Fault(address=8, access="write", instruction="vmovaps %ymm0,(%rax)"))
+    assert isinstance(find(crash, {"fault": written}), kind)
+    assert is_unseen(faulted(None), {"fault": written})
+    assert is_unseen(faulted(Fault()), {"fault": written})
+    assert is_unseen(crash_of("x"), {"fault": written})
+
+
+@pytest.mark.parametrize(
+    ("instruction", "flags", "is_missing"),
+    [
+        ("vpaddd %ymm0,%ymm1,%ymm2", ("sse2", "avx"), True),
+        ("vpaddd %ymm0,%ymm1,%ymm2", ("sse2", "avx", "avx2"), False),
+        ("ud2", ("sse2",), False),
+    ],
+)
+def test_an_instruction_is_compared_with_what_the_processor_lists(
+    instruction: str, flags: tuple[str, ...], is_missing: bool
+) -> None:
+    crash = faulted(Fault(instruction=instruction), environment=Environment(cpu_flags=flags))
+    assert isinstance(find(crash, {"fault": {"needs_missing_flag": is_missing}}), Hit)
+    assert is_absent(crash, {"fault": {"needs_missing_flag": not is_missing}})
+
+
+def test_the_missing_ability_is_named() -> None:
+    crash = faulted(Fault(instruction="vfmadd231ps %ymm0,%ymm1,%ymm2"), environment=Environment(cpu_flags=("sse2",)))
+    found = hit(crash, {"fault": {"needs_missing_flag": True}})
+    assert found.quote == "'vfmadd231ps %ymm0,%ymm1,%ymm2' needs fma, which the processor does not list"
+    assert found.values["flag"] == "fma"
+
+
+@pytest.mark.parametrize(
+    ("fault", "full", "not_full"),
+    [
+        (Fault(stack_used_bytes=8 * MIB, stack_limit_bytes=8 * MIB), Hit, Absent),
+        (Fault(stack_used_bytes=7 * MIB, stack_limit_bytes=8 * MIB), Absent, Absent),
+        (Fault(stack_used_bytes=MIB, stack_limit_bytes=8 * MIB), Absent, Hit),
+        (Fault(address=STACK - 8, registers=(("rsp", STACK),)), Hit, Absent),
+        (Fault(address=0, registers=(("rsp", STACK),)), Absent, Unseen),
+        (Fault(address=0), Unseen, Unseen),
+        # Code on the stack is refused where the stack is, and the stack need not be full for that.
+        (Fault(address=STACK + 64, access="execute", registers=(("rsp", STACK),)), Absent, Unseen),
+    ],
+)
+def test_a_stack_is_full_or_far_from_it_or_neither(fault: Fault, full: type, not_full: type) -> None:
+    assert isinstance(find(faulted(fault), {"fault": {"stack_full": True}}), full)
+    assert isinstance(find(faulted(fault), {"fault": {"stack_full": False}}), not_full)
+
+
+def test_a_full_stack_is_said_with_its_numbers() -> None:
+    crash = faulted(Fault(stack_used_bytes=8 * MIB, stack_limit_bytes=8 * MIB))
+    assert hit(crash, {"fault": {"stack_full": True}}).quote == "8.0 MiB of 8.0 MiB of the stack were in use"
+
+
+def test_a_fault_that_is_not_told_does_not_hide_that_the_log_is_silent() -> None:
+    assert is_absent(crash_of("x"), {"any": [{"log": "overflow"}, {"fault": {"stack_full": True}}]})
 
 
 # environment

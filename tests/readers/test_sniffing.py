@@ -27,11 +27,11 @@ def _zip() -> bytes:
 
 NOT_TEXT = [
     (b"MDMP\x93\xa7\x00\x00" + bytes(64), "minidump", "Windows minidump"),
-    (b"\x7fELF\x02\x01\x01" + bytes(64), "elf", "core dump"),
-    (gzip.compress(LOG), "compressed", "compressed"),
+    (b"\x7fELF\x02\x01\x01" + bytes(9) + b"\x02\x00" + bytes(64), "program", "program or a library"),
+    (b"\x7fELF\x02\x01\x01" + bytes(9) + b"\x03\x00" + bytes(64), "program", "program or a library"),
+    (b"\xcf\xfa\xed\xfe" + bytes(8) + b"\x04\0\0\0" + bytes(64), "mac-core", "core of macOS"),
+    (b"\xcf\xfa\xed\xfe" + bytes(8) + b"\x02\0\0\0" + bytes(64), "program", "program or a library"),
     (bz2.compress(LOG), "compressed", "compressed"),
-    (lzma.compress(LOG), "compressed", "compressed"),
-    (b"\x28\xb5\x2f\xfd" + bytes(64), "compressed", "compressed"),
     (b"\x04\x22\x4d\x18" + bytes(64), "compressed", "compressed"),
     (b"7z\xbc\xaf\x27\x1c" + bytes(64), "compressed", "compressed"),
     (_zip(), "document", "document or an archive"),
@@ -63,6 +63,20 @@ def test_what_is_not_text_is_refused_in_one_sentence_that_names_the_file(
     assert sentence.startswith(f"{path}: ")
     assert sentence.endswith(".")
     assert "\n" not in sentence
+
+
+@pytest.mark.parametrize(
+    ("head", "kind"),
+    [
+        (b"\x7fELF\x02\x01\x01" + bytes(9) + b"\x04\x00" + bytes(64), "core"),
+        (b"\x7fELF\x01\x02\x01" + bytes(9) + b"\x00\x04" + bytes(64), "core"),
+        (gzip.compress(LOG), "gzip"),
+        (lzma.compress(LOG), "xz"),
+        (b"\x28\xb5\x2f\xfd" + bytes(64), "zstd"),
+    ],
+)
+def test_cores_and_what_can_be_unpacked_are_told_apart(head: bytes, kind: str) -> None:
+    assert sniff(head) == kind
 
 
 def test_the_name_of_a_file_does_not_count(tmp_path: Path) -> None:

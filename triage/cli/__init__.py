@@ -12,12 +12,14 @@ import click
 from triage import __version__
 
 _COMMANDS = {
+    "run": "triage.cli.run",
     "analyze": "triage.cli.analyze",
     "explain": "triage.cli.explain",
     "signatures": "triage.cli.signatures",
     "completion": "triage.cli.completion",
 }
 _HELP = {
+    "run": "Run a program and, where it fails, say why.",
     "analyze": "Say why a process died, from what it left behind.",
     "explain": "Say what a code, signal, exception, cause or signature means.",
     "signatures": "List, show, check and write signatures.",
@@ -57,6 +59,7 @@ class _Commands(click.Group):
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="""\b
 Examples:
+  triage run train.py
   triage analyze crash.log
   triage analyze crash.log --exit-code -1073740791
   python train.py 2>&1 | triage analyze -

@@ -10,9 +10,8 @@ from typing import TextIO
 import click
 
 import triage
-from triage.cli.options import Choice, report_problems, signatures_option
+from triage.cli.options import cannot_be_written, print_report, report_options, report_problems
 from triage.report import DIAGNOSED, NO_CRASH, Report
-from triage.reports import FORMATS, renderer
 from triage.reports.harmless import harmless
 
 _UNREADABLE, _NOT_ENOUGH, _ANSWERED = 3, 1, 0
@@ -27,22 +26,16 @@ class _CannotWrite(click.ClickException):
 @click.command("analyze")
 @click.argument("inputs", nargs=-1, metavar="[FILE | DIR | -]...")
 @click.option("--exit-code", metavar="N", help="The exit code you saw: 139, -11, SIGSEGV, -1073740791, 0xC0000409.")
-@click.option(
-    "--format", "format_name", type=Choice(list(FORMATS)), default="text", show_default=True, help="How to print."
-)
-@click.option("--output", metavar="FILE", help="Write the report to FILE instead of standard output.")
+@click.option("--executable", metavar="PATH", help="The program that left a core, where it is not found by itself.")
 @click.option("--each", is_flag=True, help="Every FILE is an incident of its own (a DIR always is).")
-@click.option(
-    "--top", type=click.IntRange(1), default=5, show_default=True, metavar="N", help="How many causes to tell."
-)
-@click.option("--no-redact", is_flag=True, help="Keep user names, home paths, addresses and tokens in the report.")
-@signatures_option
+@report_options
 def command(
     inputs: tuple[str, ...],
     exit_code: str | None,
+    executable: str | None,
+    each: bool,
     format_name: str,
     output: str | None,
-    each: bool,
     top: int,
     no_redact: bool,
     packs: tuple[str, ...],
@@ -69,7 +62,9 @@ def command(
     with _destination(output) as stream:
         for files in incidents:
             try:
-                report = triage.analyze(*files, exit_code=exit_code, top=top, redact=False, knowledge=knowledge)
+                report = triage.analyze(
+                    *files, exit_code=exit_code, top=top, redact=False, knowledge=knowledge, executable=executable
+                )
             except triage.NotAnExitCode as error:
                 raise click.BadParameter(f"{error}.", param_hint="--exit-code") from None
             unread = [entry for entry in report.crash.inputs if entry.kind == "unreadable"]
@@ -91,20 +86,14 @@ def _destination(output: str | None) -> Iterator[TextIO]:
         with open(output, "w", encoding="utf-8") as stream:
             yield stream
     except OSError as error:
-        reason = error.strerror or error
-        raise _CannotWrite(f"{output} could not be written ({reason}); choose another --output.") from None
+        raise _CannotWrite(cannot_be_written(output, error)) from None
 
 
 def _print(report: Report, format_name: str, stream: TextIO, *, several: bool) -> None:
     """One report; where there are several, each is a line of JSON or stands under its name."""
-    if format_name == "text":
-        from triage.reports.terminal import show
-
-        if several:
-            stream.write(f"== {harmless(', '.join(entry.name for entry in report.crash.inputs))}\n")
-        show(report, stream)
-    else:
-        stream.write(renderer(format_name)(report))
+    if several and format_name == "text":
+        stream.write(f"== {harmless(', '.join(entry.name for entry in report.crash.inputs))}\n")
+    print_report(report, format_name, stream)
     if several and format_name != "json":
         stream.write("\n")
 

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import click
 
-from triage.knowledge.loading import Knowledge
+from triage.reports import FORMATS, renderer
+
+if TYPE_CHECKING:
+    from triage.knowledge.loading import Knowledge
+    from triage.report import Report
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -34,7 +40,64 @@ def signatures_option(function: F) -> F:
     )(function)
 
 
+def report_options(function: F) -> F:
+    """What every command that prints a report understands: --format, --output, --top, --no-redact, --signatures."""
+    options = (
+        click.option(
+            "--format",
+            "format_name",
+            type=Choice(list(FORMATS)),
+            default="text",
+            show_default=True,
+            help="How to print.",
+        ),
+        click.option("--output", metavar="FILE", help="Write the report to FILE."),
+        click.option(
+            "--top", type=click.IntRange(1), default=5, show_default=True, metavar="N", help="How many causes to tell."
+        ),
+        click.option(
+            "--no-redact", is_flag=True, help="Keep user names, home paths, addresses and tokens in the report."
+        ),
+        signatures_option,
+    )
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
 def report_problems(knowledge: Knowledge) -> None:
     """Name what is broken in private packs; the rest works."""
     for problem in knowledge.problems:
         click.echo(f"triage: signature skipped: {problem}", err=True)
+
+
+def print_report(report: Report, format_name: str, stream: TextIO) -> None:
+    """One report in a format; text has colours where the stream is a terminal."""
+    if format_name == "text":
+        from triage.reports.terminal import show
+
+        show(report, stream)
+    else:
+        stream.write(renderer(format_name)(report))
+
+
+def cannot_be_written(output: str, error: OSError) -> str:
+    """The sentence for an --output that fails."""
+    return f"{output} could not be written ({error.strerror or error}); choose another --output."
+
+
+def write_report(report: Report, format_name: str, output: str | None) -> None:
+    """The report to a file or to standard error; where the file can't be written it is not lost."""
+    if output is not None:
+        try:
+            with open(output, "w", encoding="utf-8") as stream:
+                print_report(report, format_name, stream)
+            return
+        except OSError as error:
+            click.echo(f"triage: {cannot_be_written(output, error)} The report follows.", err=True)
+    try:
+        print_report(report, format_name, sys.stderr)
+        sys.stderr.flush()
+    except OSError:
+        # The terminal is gone; whoever started us still gets the exit code.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)

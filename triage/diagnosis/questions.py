@@ -11,14 +11,20 @@ from triage.report import DIAGNOSED, Question
 
 _MOST = 3
 # For each kind of clue that can be missing: what to ask, and the command that brings it.
-_LOGGED = "TF_CPP_MIN_LOG_LEVEL=0 python -X faulthandler SCRIPT > crash.log 2>&1"
+_LOGGED = "triage run --tf-log SCRIPT"
+_RUN = "triage run SCRIPT"
+_ON_WINDOWS = "python -X faulthandler SCRIPT > crash.log 2>&1"
+# What a program that we ran ourselves has told already, or cannot tell.
+_SEEN_LIVE = {"exit", "python", "native", "fault", "memory", "module", "process", "environment"}
 _ASK = {
     "exit": ("With which exit code or signal did it end?", "triage analyze LOG --exit-code CODE"),
-    "log": ("What does TensorFlow's own log say up to the end, in a plain terminal?", _LOGGED),
-    "python": ("Which Python line was running?", _LOGGED),
-    "native": ("Which native function crashed?", "gdb -batch -ex run -ex bt --args python SCRIPT"),
+    "log": ("What does TensorFlow's own log say up to the end?", _LOGGED),
+    "python": ("Which Python line was running?", _RUN),
+    "native": ("Which native function crashed?", _RUN),
+    "fault": ("Which instruction failed, and on which address?", _RUN),
     "memory": ("Did the kernel or the container end it for memory?", "dmesg | grep -i -E 'killed process|oom'"),
     "module": ("Which cuDNN and CUDA libraries does the log name?", _LOGGED),
+    "process": ("How was the process that died made: by fork, spawn or a shell?", _RUN),
     "environment": ("Which system, Python, TensorFlow and card is it?", "python -m pip list"),
 }
 
@@ -27,6 +33,7 @@ def next_questions(crash: Crash, knowledge: Knowledge, ranking: Ranking, verdict
     """Questions for an undecided case, the most separating first; none when the cause is found."""
     if verdict == DIAGNOSED:
         return ()
+    hidden = _hidden_log(crash)
     leading = [scored for scored, _ in ranking.causes[:6]]
     missing: dict[str, tuple[float, list[str]]] = {}
     for scored in leading:
@@ -37,11 +44,26 @@ def next_questions(crash: Crash, knowledge: Knowledge, ranking: Ranking, verdict
                     causes.append(scored.signature.cause)
                 missing[kind] = (gain + term.clue.p - term.clue.b, causes)
     questions = [
-        Question(*_ASK[kind], would_separate=tuple(causes))
+        Question(_ASK[kind][0], _command(kind, crash), would_separate=tuple(causes))
         for kind, (_, causes) in sorted(missing.items(), key=lambda item: -item[1][0])
+        if crash.rerun is None or kind not in _SEEN_LIVE
     ]
     advice = _status_advice(crash, knowledge)
-    return tuple([*advice, *questions][:_MOST])
+    return tuple([*hidden, *advice, *questions][:_MOST])
+
+
+def _command(kind: str, crash: Crash) -> str:
+    """The command that answers a question; `triage run` does not run on Windows yet."""
+    command = _ASK[kind][1]
+    return _ON_WINDOWS if crash.environment.os == "windows" and command.startswith("triage run") else command
+
+
+def _hidden_log(crash: Crash) -> list[Question]:
+    """The log that would decide was not printed: nothing else is worth trying first."""
+    if crash.environment.hidden_log is None or crash.rerun is None:
+        return []
+    ask = f"What does TensorFlow's own log say? It was hidden ({crash.environment.hidden_log})."
+    return [Question(ask, f"triage run --tf-log {crash.rerun}", ())]
 
 
 def _kinds(clue: Clue) -> list[str]:
@@ -53,8 +75,8 @@ def _kinds(clue: Clue) -> list[str]:
 
 
 def _status_advice(crash: Crash, knowledge: Knowledge) -> list[Question]:
-    """What the page of this exit status says to do first."""
-    if crash.exit is None or not crash.exit.is_death:
+    """What the page of this exit status says to do first; a program that we ran has done it."""
+    if crash.exit is None or not crash.exit.is_death or (crash.rerun and crash.threads):
         return []
     page = knowledge.status_page(crash.exit)
     return [Question(page["next"], None, tuple(page.get("causes") or ())[:3])] if page.get("next") else []

@@ -9,6 +9,7 @@ message that only one failure prints is decisive even for a rare cause, silence 
 import math
 from typing import NamedTuple
 
+from triage.crash import Crash
 from triage.diagnosis.matching import Absent, Facts, Finding, Hit
 from triage.knowledge.clues import Clue
 from triage.knowledge.loading import Knowledge
@@ -21,6 +22,11 @@ ABSENCES = 0.35  # n: a paste is rarely the whole log, so silence says less than
 OTHER_SYSTEM = -3.0
 # A hit this telling makes its cause a root that can explain other lines away.
 TELLING = 3.5
+
+
+_MEMORY = "host.out-of-memory"
+_AT_LIMIT = 0.9
+_A_GUESS = 0.69
 
 
 class Term(NamedTuple):
@@ -90,7 +96,21 @@ def rank(facts: Facts, knowledge: Knowledge) -> Ranking:
     total = sum(exponentials.values()) + unknown
     shares = [(one, exponentials[cause] / total) for cause, one in best.items()]
     shares.sort(key=lambda pair: (-pair[1], pair[0].signature.cause))
-    return Ranking(tuple(shares), unknown / total, tuple(scored))
+    return _modest(Ranking(tuple(shares), unknown / total, tuple(scored)), facts.crash)
+
+
+def _modest(ranking: Ranking, crash: Crash) -> Ranking:
+    """A program that we ran and that was killed without the kernel counting a kill for memory, well below its limit:
+    whatever its log says, somebody else may have killed it, so memory stays a guess."""
+    killed = crash.rerun is not None and crash.exit is not None and crash.exit.signal == "SIGKILL"
+    peak, limit = crash.memory.peak_bytes, crash.memory.limit_bytes
+    if not killed or crash.memory.oom_kills or (peak and limit and peak > _AT_LIMIT * limit):
+        return ranking
+    shares = [
+        (scored, min(share, _A_GUESS) if scored.signature.cause == _MEMORY else share)
+        for scored, share in ranking.causes
+    ]
+    return ranking._replace(causes=tuple(shares), unknown=1.0 - sum(share for _, share in shares))
 
 
 def weigh(clue: Clue, finding: Finding) -> float:

@@ -34,7 +34,7 @@ def nothing_died(facts: Facts, knowledge: Knowledge, ranking: Ranking) -> bool:
     """Positive evidence that nothing died: exit code 0, signs of life to the end, or nothing but known noise."""
     crash = facts.crash
     if crash.exit is not None:
-        return not crash.exit.is_failure
+        return not crash.exit.is_failure or interrupted(crash)
     if crash.messages or any(thread.crashed for thread in crash.threads) or crash.memory.oom_kills:
         return False
     if any(record.severity == "F" for record in crash.records):
@@ -43,6 +43,12 @@ def nothing_died(facts: Facts, knowledge: Knowledge, ranking: Ranking) -> bool:
     if last_trouble is None:
         return _lives_on(facts, knowledge, (-1, -1)) or _only_noise(crash, knowledge)
     return _lives_on(facts, knowledge, last_trouble)
+
+
+def interrupted(crash: Crash) -> bool:
+    """Whether the person ended it: an interrupt, and no error but the one that it raises."""
+    by_hand = crash.exit is not None and crash.exit.signal == "SIGINT"
+    return by_hand and all(error.short_type == "KeyboardInterrupt" for error in crash.exceptions)
 
 
 def _last_trouble(crash: Crash, knowledge: Knowledge, ranking: Ranking) -> tuple[int, int] | None:
@@ -80,12 +86,16 @@ def _any_trouble(crash: Crash) -> bool:
 
 def summarise(crash: Crash, verdict: str, diagnoses: tuple[Diagnosis, ...]) -> str:
     """The answer in one sentence."""
+    if verdict == NO_CRASH and interrupted(crash):
+        return "It was interrupted (SIGINT, Ctrl-C); nothing crashed."
     if verdict == NO_CRASH:
         return "The input is empty." if crash.is_empty else "Nothing here says that a process died."
     if verdict == UNKNOWN and crash.is_empty:
         return "Nothing could be read, so nothing can be said."
     if verdict == UNKNOWN and not _any_trouble(crash):
         return "No error, no signal and no exit status in here: it ended well, or its end is missing."
+    if verdict == UNKNOWN and crash.hung:
+        return "It hung, and where it stands does not name the cause."
     if verdict == UNKNOWN:
         ended = f" with {crash.exit.label}" if crash.exit and crash.exit.is_failure else ""
         return f"Something failed{ended}, but the evidence does not name its cause."
@@ -101,16 +111,25 @@ def not_observable(crash: Crash, knowledge: Knowledge) -> tuple[str, ...]:
     threads = crash.threads
     if crash.exit is None:
         missing.append("exit status: not told (give it with --exit-code)")
-    if not any(thread.native_stack for thread in threads):
-        missing.append("native stack: the log holds none")
+    if not any(thread.native_stack for thread in threads) and not _told(missing, "native stack") and not raised(crash):
+        missing.append("native stack: the log holds none (run it with triage run)")
     if not any(thread.python_stack for thread in threads) and not any(error.frames for error in crash.exceptions):
-        missing.append("Python stack: the log holds none (run with python -X faulthandler)")
+        missing.append("Python stack: there is none" + (" (run it with triage run)" if crash.rerun is None else ""))
     if crash.memory.peak_bytes is None:
-        missing.append("memory: the log does not tell the peak")
+        missing.append("memory: nothing here tells the peak")
     if not patterns.LINEAR_TIME:
         missing.append("RE2 is not installed here: patterns ran on Python's own engine")
     missing += [f"signature skipped: {problem}" for problem in knowledge.problems]
     return tuple(missing)
+
+
+def raised(crash: Crash) -> bool:
+    """Whether it ended by a Python exception, of which there is no native stack to miss."""
+    return bool(crash.exceptions) and crash.exit is not None and not crash.exit.is_death
+
+
+def _told(missing: list[str], what: str) -> bool:
+    return any(text.startswith(what) for text in missing)
 
 
 def topic_of(crash: Crash, knowledge: Knowledge, verdict: str, diagnoses: tuple[Diagnosis, ...]) -> str | None:

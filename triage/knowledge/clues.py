@@ -1,9 +1,9 @@
 """The kinds of clue a signature may name, as plain data. How each is looked for is in diagnosis/matching.py.
 
-A clue in YAML is a mapping with exactly one kind (`log`, `exception`, `exit`, `native`, `python`, `module`, `memory`,
-`environment`, `any`, `sequence`) and what it says about the cause: `p` how often the clue is seen with this cause, `b`
-how often it is seen in crashes with other causes, `says` the sentence for the report, `consequence_of` the causes
-that explain this clue when they are there themselves.
+A clue in YAML is a mapping with exactly one kind (`log`, `exception`, `exit`, `native`, `python`, `fault`, `module`,
+`memory`, `environment`, `process`, `any`, `sequence`) and what it says about the cause: `p` how often the clue is seen
+with this cause, `b` how often it is seen in crashes with other causes, `says` the sentence for the report,
+`consequence_of` the causes that explain this clue when they are there themselves.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -41,13 +41,14 @@ class ExitSeen(NamedTuple):
 class NativeSeen(NamedTuple):
     """A native frame by function and module; `within` counts frames from the innermost one.
 
-    `repeated` asks that one function stands so many times in the stack.
+    `repeated` asks that one function stands so many times in the stack, `own` that its library is the person's own.
     """
 
     function: str | None
     module: str | None
     within: int | None
     repeated: int | None = None
+    own: bool = False
 
 
 class PythonSeen(NamedTuple):
@@ -57,18 +58,37 @@ class PythonSeen(NamedTuple):
     function: str | None
     within: int | None
     repeated: int | None = None
+    own: bool = False
+
+
+class FaultSeen(NamedTuple):
+    """What the processor did when it stopped; every field that is given must hold.
+
+    `address` and `access` are words of the lists below, `instruction` is a pattern, `needs_missing_flag` asks for an
+    instruction that the processor does not list, `stack_full` for a stack that is used up (or, if False, is not).
+    """
+
+    address: str | None = None
+    access: str | None = None
+    instruction: str | None = None
+    needs_missing_flag: bool | None = None
+    stack_full: bool | None = None
 
 
 class ModuleSeen(NamedTuple):
-    """A native library that is there (in a range of versions) or, where the list is whole, is not there."""
+    """A native library that is there (in a range of versions) or, where the list is whole, is not there.
+
+    `twice` asks that a process has two of what `name` matches.
+    """
 
     name: str
     absent: bool
     version: str | None
+    twice: bool = False
 
 
 class MemorySeen(NamedTuple):
-    """A named condition over the memory figures."""
+    """A named condition over the figures of memory, shared memory or threads."""
 
     condition: str
 
@@ -81,6 +101,12 @@ class EnvironmentSeen(NamedTuple):
     packages: tuple[tuple[str, str], ...]
     lacks_cpu_flag: str | None
     gpu: str | None
+
+
+class ProcessSeen(NamedTuple):
+    """How a process came to be: forked from one in which something, such as tensorflow, had started."""
+
+    forked_with: str
 
 
 class AnyOf(NamedTuple):
@@ -101,14 +127,28 @@ Sought = (
     | ExitSeen
     | NativeSeen
     | PythonSeen
+    | FaultSeen
     | ModuleSeen
     | MemorySeen
     | EnvironmentSeen
+    | ProcessSeen
     | AnyOf
     | InSequence
 )
 
-MEMORY_CONDITIONS = ("peak_below_half", "peak_at_limit", "oom_killed")
+MEMORY_CONDITIONS = (
+    "peak_below_half",
+    "peak_below_limit",
+    "peak_at_limit",
+    "oom_killed",
+    "not_oom_killed",
+    "shm_full",
+    "threads_at_limit",
+)
+# Where a fault's address may lie: a null pointer or a field of one, an element of a null array, what no process can
+# have, the end of the stack, or anywhere so long as it is known.
+FAULT_ADDRESSES = ("null", "near-null", "noncanonical", "stack-guard", "any")
+FAULT_ACCESSES = ("read", "write", "execute")
 # How often a clue of each kind turns up in a crash with another cause, where the signature does not say.
 BACKGROUND = {
     "log": 0.004,
@@ -116,9 +156,11 @@ BACKGROUND = {
     "exit": 0.12,
     "native": 0.01,
     "python": 0.02,
+    "fault": 0.03,
     "module": 0.05,
     "memory": 0.05,
     "environment": 0.3,
+    "process": 0.03,
     "any": 0.004,
     "sequence": 0.003,
 }
@@ -190,6 +232,8 @@ def patterns_of(clue: Clue) -> Iterator[tuple[str, str]]:
         yield from (("native", pattern) for pattern in (sought.function, sought.module) if pattern)
     elif isinstance(sought, PythonSeen):
         yield from (("python", pattern) for pattern in (sought.file, sought.function) if pattern)
+    elif isinstance(sought, FaultSeen):
+        yield from (("fault", pattern) for pattern in (sought.instruction,) if pattern)
     elif isinstance(sought, ModuleSeen):
         yield "module", sought.name
 
@@ -233,6 +277,18 @@ def _whole(fields: Mapping[str, Any], key: str, path: tuple[str | int, ...]) -> 
     return int(fields[key])
 
 
+def _yes_or_no(fields: Mapping[str, Any], key: str, path: tuple[str | int, ...]) -> bool | None:
+    if key in fields and not isinstance(fields[key], bool):
+        raise SignatureError((*path, key), f"{fields[key]!r} is neither true nor false", f"{key}: true")
+    return fields.get(key)
+
+
+def _one_of(fields: Mapping[str, Any], key: str, words: tuple[str, ...], path: tuple[str | int, ...]) -> str | None:
+    if key in fields and fields[key] not in words:
+        raise SignatureError((*path, key), f"unknown {key} {fields[key]!r}", "one of " + ", ".join(words))
+    return fields.get(key)
+
+
 def _texts(value: Any, path: tuple[str | int, ...]) -> tuple[str, ...]:
     values = value if isinstance(value, list) else [value]
     return tuple(_text(one, (*path, i) if isinstance(value, list) else path) for i, one in enumerate(values))
@@ -258,33 +314,57 @@ def _exit(value: Any, path: tuple[str | int, ...]) -> ExitSeen:
     return ExitSeen(_texts(fields["status"], (*path, "status")), _whole(fields, "subcode", path))
 
 
+def _ask_for_own(fields: Mapping[str, Any], path: tuple[str | int, ...]) -> None:
+    if fields.get("own", True) is not True:
+        raise SignatureError((*path, "own"), "own can only be asked for", "own: true, or leave it out")
+
+
 def _native(value: Any, path: tuple[str | int, ...]) -> NativeSeen:
     if isinstance(value, str):
         return NativeSeen(_text(value, path), None, None, None)
-    fields = _fields(value, {"function", "module", "within", "repeated"}, path)
+    fields = _fields(value, {"function", "module", "within", "repeated", "own"}, path)
+    _ask_for_own(fields, path)
     return NativeSeen(
         _optional(fields, "function", path),
         _optional(fields, "module", path),
         _whole(fields, "within", path),
         _whole(fields, "repeated", path),
+        own="own" in fields,
     )
 
 
 def _python(value: Any, path: tuple[str | int, ...]) -> PythonSeen:
-    fields = _fields(value, {"file", "function", "within", "repeated"}, path)
+    fields = _fields(value, {"file", "function", "within", "repeated", "own"}, path)
+    _ask_for_own(fields, path)
     return PythonSeen(
         _optional(fields, "file", path),
         _optional(fields, "function", path),
         _whole(fields, "within", path),
         _whole(fields, "repeated", path),
+        own="own" in fields,
+    )
+
+
+def _fault(value: Any, path: tuple[str | int, ...]) -> FaultSeen:
+    fields = _fields(value, set(FaultSeen._fields), path)
+    # YAML reads a bare null as nothing, and here it is a word that everybody would write bare.
+    fields = {**fields, "address": "null"} if "address" in fields and fields["address"] is None else fields
+    return FaultSeen(
+        _one_of(fields, "address", FAULT_ADDRESSES, path),
+        _one_of(fields, "access", FAULT_ACCESSES, path),
+        _optional(fields, "instruction", path),
+        _yes_or_no(fields, "needs_missing_flag", path),
+        _yes_or_no(fields, "stack_full", path),
     )
 
 
 def _module(value: Any, path: tuple[str | int, ...]) -> ModuleSeen:
     if isinstance(value, str):
         return ModuleSeen(_text(value, path), False, None)
-    fields = _fields(value, {"present", "absent", "version"}, path)
-    if ("present" in fields) == ("absent" in fields):
+    fields = _fields(value, {"present", "absent", "version", "twice"}, path)
+    if set(fields) == {"twice"}:
+        return ModuleSeen(_text(fields["twice"], (*path, "twice")), False, None, twice=True)
+    if ("present" in fields) == ("absent" in fields) or "twice" in fields:
         raise SignatureError(path, "a module is either present or absent", "{present: cudnn, version: '>=8.3'}")
     name = _optional(fields, "present", path) or _optional(fields, "absent", path) or ""
     return ModuleSeen(name, "absent" in fields, _optional(fields, "version", path))
@@ -310,6 +390,11 @@ def _environment(value: Any, path: tuple[str | int, ...]) -> EnvironmentSeen:
     )
 
 
+def _process(value: Any, path: tuple[str | int, ...]) -> ProcessSeen:
+    fields = _fields(value, {"forked_with"}, path)
+    return ProcessSeen(_text(fields["forked_with"], (*path, "forked_with")))
+
+
 def _inner(value: Any, path: tuple[str | int, ...], least: int) -> tuple[Clue, ...]:
     if not isinstance(value, list) or len(value) < least:
         raise SignatureError(
@@ -332,9 +417,11 @@ _PARSERS: dict[str, Callable[[Any, tuple[str | int, ...]], Sought]] = {
     "exit": _exit,
     "native": _native,
     "python": _python,
+    "fault": _fault,
     "module": _module,
     "memory": _memory,
     "environment": _environment,
+    "process": _process,
     "any": _any,
     "sequence": _sequence,
 }

@@ -89,8 +89,8 @@ def _clue_problems(signature: Signature, knowledge: Knowledge) -> Iterator[Entry
                 )
         if isinstance(clue.sought, ExitSeen):
             for name in clue.sought.statuses:
-                if not re.fullmatch(r"exit -?\d+", name) and _canonical(name) != name:
-                    yield (*path, "exit"), f"unknown exit status '{name}'", "SIGSEGV, '0xC0000409' or 'exit 1'"
+                if not re.fullmatch(r"exit -?\d+|timeout", name) and _canonical(name) != name:
+                    yield (*path, "exit"), f"unknown exit status '{name}'", "SIGSEGV, '0xC0000409', 'exit 1' or timeout"
         for wanted in _ranges(clue):
             if not _RANGE.fullmatch(wanted):
                 yield path, f"'{wanted}' is not a version range", "'>=2.16' or '>=8.3,<9'"

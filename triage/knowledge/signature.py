@@ -22,11 +22,15 @@ class Fix(NamedTuple):
 
 
 class ExampleLog(NamedTuple):
-    """A log the signature is tested on, with the exit status that came with it and the cause expected there."""
+    """A log the signature is tested on, with the exit status that came with it and the cause expected there.
+
+    `live`: not a log but a crasher, for clues that only a program that runs under us shows.
+    """
 
     log: str
     exit: str | None
     cause: str | None
+    live: bool = False
 
 
 class Signature(NamedTuple):
@@ -115,6 +119,8 @@ def _fix(data: Any, path: tuple[str | int, ...]) -> Fix:
 def _test(data: Any, path: tuple[str | int, ...]) -> ExampleLog:
     if isinstance(data, str):
         return ExampleLog(data, None, None)
+    if isinstance(data, Mapping) and set(data) == {"crasher"} and isinstance(data["crasher"], str):
+        return ExampleLog(data["crasher"], None, None, live=True)
     if not isinstance(data, Mapping) or not data.get("log") or set(data) - {"log", "exit", "cause"}:
         raise SignatureError(path, "a test names a log", "{log: fixtures/logs/NAME.log, exit: 139, cause: …}")
     return ExampleLog(data["log"], None if data.get("exit") is None else str(data["exit"]), data.get("cause"))

@@ -6,10 +6,9 @@ SNIFF_BYTES = 64 * 1024
 
 _MAGIC = (
     (b"MDMP", "minidump"),
-    (b"\x7fELF", "elf"),
-    (b"\x1f\x8b", "compressed"),
-    (b"\xfd7zXZ\x00", "compressed"),
-    (b"\x28\xb5\x2f\xfd", "compressed"),
+    (b"\x1f\x8b", "gzip"),
+    (b"\xfd7zXZ\x00", "xz"),
+    (b"\x28\xb5\x2f\xfd", "zstd"),
     (b"BZh", "compressed"),
     (b"\x04\x22\x4d\x18", "compressed"),
     (b"7z\xbc\xaf\x27\x1c", "compressed"),
@@ -20,22 +19,40 @@ _MAGIC = (
     (b"\xff\xd8\xff", "image"),
     (b"GIF8", "image"),
 )
+# What can be unpacked on the way.
+PACKED = ("gzip", "xz", "zstd")
+_ELF = b"\x7fELF"
+_ELF_CORE = 4
+_MACH = (b"\xcf\xfa\xed\xfe", b"\xce\xfa\xed\xfe")
+_MACH_CORE = 4
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 # Bytes that no text encoding of a log uses.
 _CONTROLS = bytes(frozenset(range(32)) - frozenset(b"\t\n\r\x07\x08\x0b\x0c\x1b\x1a"))
 
 
 def sniff(head: bytes) -> str:
-    """The kind of an input from its first bytes: log, minidump, elf, compressed, document, image or binary."""
+    """The kind of an input from its first bytes.
+
+    It is log, minidump, core, program, mac-core, one of PACKED, compressed, document, image or binary.
+    """
     for magic, kind in _MAGIC:
         if head.startswith(magic):
             return kind
+    if head.startswith(_ELF):
+        return "core" if _elf_type(head) == _ELF_CORE else "program"
+    if head.startswith(_MACH):
+        return "mac-core" if int.from_bytes(head[12:16], "little") == _MACH_CORE else "program"
     if head.startswith(_UTF16_MARKS) or utf16_without_mark(head):
         return "log"
     if not head:
         return "log"
     odd = len(head) - len(head.translate(None, _CONTROLS))
     return "binary" if odd > len(head) * 0.05 else "log"
+
+
+def _elf_type(head: bytes) -> int:
+    """The field that tells programs, libraries and cores apart, in the byte order that the file names."""
+    return int.from_bytes(head[16:18], "big" if head[5:6] == b"\x02" else "little")
 
 
 def utf16_without_mark(head: bytes) -> str | None:

@@ -34,6 +34,11 @@ class Source(NamedTuple):
         clean = self.name.encode("utf-8", "replace").decode("utf-8")
         return "".join(character if character.isprintable() else "\ufffd" for character in clean)
 
+    @property
+    def path(self) -> str | None:
+        """The path of the file that holds the bytes, or None where they can be read but once."""
+        return self.name if self.stream is None and self.name != "-" and os.path.isfile(self.name) else None
+
     @contextmanager
     def open(self) -> Iterator[Stream]:
         """The bytes as a stream; FIFOs and process substitutions are read like standard input."""

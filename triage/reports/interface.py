@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from triage.report import Report
+if TYPE_CHECKING:
+    from triage.report import Report
 
 
 class Renderer(Protocol):

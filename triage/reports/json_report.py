@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from triage.crash import Crash, ExitStatus, NativeFrame, Process, Thread
+from triage.crash import Crash, ExitStatus, Fault, NativeFrame, Process, Thread
 from triage.report import Diagnosis, Evidence, OtherCrash, Report
 
 SCHEMA = "triage.report/1"
@@ -37,7 +37,7 @@ def as_dict(report: Report) -> dict[str, Any]:
 
 def _crash(crash: Crash) -> dict[str, Any]:
     last = crash.exceptions[-1] if crash.exceptions else None
-    memory, environment = crash.memory, crash.environment
+    memory, resources, environment = crash.memory, crash.resources, crash.environment
     return {
         "primary": crash.primary if crash.processes else None,
         "processes": [_process(process) for process in crash.processes],
@@ -54,6 +54,13 @@ def _crash(crash: Crash) -> dict[str, Any]:
             "limit_source": memory.limit_source,
             "oom_kills": memory.oom_kills,
         },
+        "resources": {
+            "threads": resources.threads,
+            "thread_limit": resources.thread_limit,
+            "thread_limit_source": resources.thread_limit_source,
+            "shm_bytes": resources.shm_bytes,
+            "shm_free_bytes": resources.shm_free_bytes,
+        },
         "environment": {
             "os": environment.os,
             "python": environment.python,
@@ -61,6 +68,9 @@ def _crash(crash: Crash) -> dict[str, Any]:
             "cpu_flags": list(environment.cpu_flags),
             "gpus": list(environment.gpus),
             "libraries": [{"name": library.name, "version": library.version} for library in environment.libraries],
+            "loaded_twice": list(environment.loaded_twice),
+            "interpreter": environment.interpreter,
+            "hidden_log": environment.hidden_log,
         },
         "inputs": [{"id": i.id, "kind": i.kind, "name": i.name, "complete": i.complete} for i in crash.inputs],
     }
@@ -73,7 +83,25 @@ def _process(process: Process) -> dict[str, Any]:
         "command": process.command,
         "exit": _exit(process.exit) if process.exit else None,
         "threads": [_thread(thread) for thread in process.threads],
+        "fault": _fault(process.fault) if process.fault else None,
+        "forked_with": process.forked_with,
     }
+
+
+def _fault(fault: Fault) -> dict[str, Any]:
+    return {
+        "signal": fault.signal,
+        "address": _hex(fault.address),
+        "access": fault.access,
+        "instruction": fault.instruction,
+        "registers": {name: _hex(value) for name, value in fault.registers},
+        "stack_used_bytes": fault.stack_used_bytes,
+        "stack_limit_bytes": fault.stack_limit_bytes,
+    }
+
+
+def _hex(value: int | None) -> str | None:
+    return None if value is None else f"0x{value:x}"
 
 
 def _exit(status: ExitStatus) -> dict[str, Any]:
@@ -98,8 +126,14 @@ def _thread(thread: Thread) -> dict[str, Any]:
 
 
 def _native(frame: NativeFrame) -> dict[str, Any]:
-    offset = None if frame.offset is None else f"0x{frame.offset:x}"
-    return {"module": frame.module, "function": frame.function, "offset": offset, "trust": frame.trust}
+    return {
+        "module": frame.module,
+        "function": frame.function,
+        "offset": _hex(frame.offset),
+        "trust": frame.trust,
+        "source": frame.source,
+        "own": frame.own,
+    }
 
 
 def _diagnosis(diagnosis: Diagnosis) -> dict[str, Any]:

@@ -6,9 +6,10 @@ and unwrapped in a pipe.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from triage.crash import Crash, Place, PythonFrame, base_name
+from triage.crash import Crash, Fault, Place, PythonFrame, Thread, base_name
 from triage.patterns import compile as pattern
 from triage.report import DIAGNOSED, NO_CRASH, UNKNOWN, Diagnosis, Evidence, Report
 from triage.reports.harmless import harmless
@@ -25,7 +26,10 @@ _SCREENS = (
 _SCREEN_LINES = 24
 _SAID = 140
 _NATIVE_FRAMES = 3
-_INSTALLED = r"site-packages|dist-packages|[\\/]lib(?:64)?[\\/]python\d|[\\/]Lib[\\/]|^<frozen|__autograph_generated"
+
+
+# The C library, the C++ runtime, Python and its own extension modules.
+_SYSTEM_LIBRARY = r"^(?:lib(?:c|m|dl|pthread|stdc\+\+|gcc_s|ffi|python)[-.\d]|ld[-.]|python|\[|.*\.cpython-)"
 
 
 class Row(NamedTuple):
@@ -101,7 +105,8 @@ def _rows(report: Report, most: dict[str, int] | None) -> list[Row]:
     def some(part: str) -> int | None:
         return most[part] if most is not None else None
 
-    rows = _what_happened(report.crash, on_screen)
+    rows = _hidden_log(report)
+    rows += _what_happened(report.crash, on_screen)
     if report.verdict != NO_CRASH and report.diagnoses:
         first = report.diagnoses[0]
         if report.verdict != UNKNOWN:
@@ -133,22 +138,101 @@ def _what_happened(crash: Crash, on_screen: bool) -> list[Row]:
     frame = _own_frame(crash)
     at = f" at {base_name(frame.file)}:{frame.line} in {frame.function}" if frame else ""
     error = crash.exceptions[-1] if crash.exceptions else None
-    if crash.exit and crash.exit.is_failure:
-        rows.append(Row("died", crash.exit.label + at))
+    if crash.hung:
+        rows += _hang(crash)
+    elif crash.exit and crash.exit.is_failure:
+        rows.append(Row("died", _who(crash) + crash.exit.label + at))
     elif error:
         rows.append(Row("died", error.short_type + at))
+    rows += _reaction(crash)
     if error and error.gist:
         said = f"{error.short_type}: {error.gist}"
         rows.append(Row("said", shorten(said, _SAID) if on_screen else said))
     told = [f"TensorFlow {crash.environment.package('tensorflow')}"] if crash.environment.package("tensorflow") else []
-    told += [f"Python {crash.environment.python}"] if crash.environment.python else []
+    where = f" ({crash.environment.interpreter})" if crash.environment.interpreter else ""
+    told += [f"Python {crash.environment.python}{where}"] if crash.environment.python else []
     told += [_SYSTEMS.get(crash.environment.os, crash.environment.os)] if crash.environment.os else []
     if told and rows:
         rows.append(Row(rows[0].label if len(rows) == 1 else "with", ", ".join(told)))
     native = next((thread for thread in crash.threads if thread.crashed and thread.native_stack), None)
     if native:
-        rows.append(Row("where", " < ".join(frame.name for frame in native.native_stack[:_NATIVE_FRAMES])))
+        shown = [frame.name for frame in native.native_stack if frame.trust != "omitted"][:_NATIVE_FRAMES]
+        rows.append(Row("where", " < ".join(shown)))
+        if source := _own_source(native):
+            rows.append(Row("where", f"built from {source}"))
+    fault = crash.processes[crash.primary].fault if crash.processes else None
+    if fault and (fault.instruction or fault.address is not None):
+        rows.append(Row("where", _fault(fault)))
     return rows
+
+
+def _own_source(thread: Thread) -> str | None:
+    """The innermost source line that is not the C library's or Python's: the person's own native code, mostly."""
+    for frame in thread.native_stack:
+        if frame.source and not pattern(_SYSTEM_LIBRARY).search(base_name(frame.module or "libc")):
+            return frame.source
+    return None
+
+
+def _hidden_log(report: Report) -> list[Row]:
+    """Before anything else: the log that decides such cases was not there to be read."""
+    crash = report.crash
+    if report.verdict == NO_CRASH or not (crash.environment.hidden_log and crash.rerun):
+        return []
+    if report.verdict == DIAGNOSED and any(e.place and e.place.line for e in report.diagnoses[0].because):
+        return []  # a line that was not hidden has decided it
+    return [
+        Row("first", f"TensorFlow's own log was hidden ({crash.environment.hidden_log}); see what it says:"),
+        Row("first", f"triage run --tf-log {crash.rerun}", role="command", hang=2),
+    ]
+
+
+def _who(crash: Crash) -> str:
+    """Which process died, where it was not the program itself."""
+    process = crash.processes[crash.primary]
+    if process.role == "main":
+        return ""
+    number = f" {process.pid}" if process.pid else ""
+    return f"{process.role}{number}: "
+
+
+def _reaction(crash: Crash) -> list[Row]:
+    """How the program took the death of one of its processes."""
+    if not crash.processes or crash.processes[crash.primary].role == "main" or crash.hung:
+        return []
+    main = next((process for process in crash.processes if process.role == "main"), None)
+    if main is None or main.exit is None:
+        return []
+    if main.exit.kind == "timeout":
+        return [Row("then", f"the program waited on: {main.exit.meaning}")]
+    ended = main.exit.label if main.exit.is_failure else "exit 0, as if nothing had happened"
+    return [Row("then", f"the program itself ended with {ended}")]
+
+
+def _hang(crash: Crash) -> list[Row]:
+    """Where each process of a hanging program was blocked."""
+    rows = [Row("hung", process.exit.meaning) for process in crash.processes[:1] if process.exit]
+    for process in crash.processes:
+        thread = _main_thread(process.threads)
+        if thread is None:
+            continue
+        frame = _nearest(thread.python_stack)
+        at = f"{base_name(frame.file)}:{frame.line} in {frame.function}" if frame else "no Python line"
+        inside = f", in {thread.native_stack[0].name}" if thread.native_stack else ""
+        rows.append(Row("hung", f"{process.role} {process.pid}: {at}{inside}"))
+    return rows
+
+
+def _main_thread(threads: Sequence[Thread]) -> Thread | None:
+    """The thread that runs the script, else one that runs Python, else any."""
+    running = [thread for thread in threads if thread.python_stack]
+    started = (thread for thread in running if thread.python_stack[-1].function == "<module>")
+    return next(started, next(iter((*running, *threads)), None))
+
+
+def _fault(fault: Fault) -> str:
+    touched = f"{fault.access or 'access'} of address 0x{fault.address:x}" if fault.address is not None else ""
+    return " by ".join(part for part in (touched, fault.instruction) if part)
 
 
 _SYSTEMS = {"linux": "Linux", "windows": "Windows", "macos": "macOS"}
@@ -159,8 +243,14 @@ def _own_frame(crash: Crash) -> PythonFrame | None:
     stacks = [thread.python_stack for thread in crash.threads if thread.python_stack]
     stacks += [error.frames for error in reversed(crash.exceptions) if error.frames]
     for stack in stacks[:1]:
-        return next((frame for frame in stack if not pattern(_INSTALLED).search(frame.file)), stack[0])
+        return _nearest(stack)
     return None
+
+
+def _nearest(stack: Sequence[PythonFrame]) -> PythonFrame | None:
+    """The innermost frame of the person's own code, else the innermost of all."""
+    own = (frame for frame in stack if frame.is_own)
+    return next(own, stack[0] if stack else None)
 
 
 def _reasons(first: Diagnosis, crash: Crash, why: int | None, against: int | None) -> list[Row]:

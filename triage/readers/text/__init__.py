@@ -46,6 +46,7 @@ def _crash_of(log: Log, entry: Input) -> Crash:
     process = Process(
         exit=_exit_of([*exit_lines.extract(log), *(status for one in told for status in one.exits)], fault.exit),
         threads=(*fault.threads, *native_traces.extract(log), *(thread for one in told for thread in one.threads)),
+        fault=next((one.fault for one in told if one.fault), None),
     )
     told_os = "windows" if process.exit and process.exit.ntstatus else None
     messages = [*runtime_messages.extract(log), *(message for one in told for message in one.messages)]

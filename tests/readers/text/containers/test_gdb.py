@@ -45,7 +45,7 @@ def test_cpp_names_with_spaces_and_a_module_on_the_next_line() -> None:
         "#2  0x0000000000000000 in ?? ()",
     ).threads
     assert thread.native_stack[0].module == "libtensorflow_cc.so.2"
-    assert thread.native_stack[0].name == "std::function::operator"
+    assert thread.native_stack[0].name == "std::function::operator()"
     assert thread.native_stack[1].function == "tensorflow::(anonymous namespace)::Run"
     assert thread.native_stack[2].function is None
 

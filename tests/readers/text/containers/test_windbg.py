@@ -14,7 +14,7 @@ def test_stack_text_and_kn_are_two_stacks_of_the_crashed_thread() -> None:
     assert frames(analyzed) == [
         "abort",
         "tensorflow::internal::LogMessageFatal::~LogMessageFatal",
-        "tensorflow::LaunchConv2DOp::operator",
+        "tensorflow::LaunchConv2DOp::operator()",
     ]
     assert frames(shown, 4)[2:] == ["tensorflow::CheckOp", "cudnn64_8+0x1f2e3"]
     assert shown.native_stack[0].module == "ucrtbase"

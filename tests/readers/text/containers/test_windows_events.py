@@ -2,11 +2,13 @@
 
 from container_logs import crash, exit_name, told
 
+from triage.crash import NativeFrame
+
 
 def test_event_viewer_names_the_module_the_code_and_the_offset() -> None:
     found = told("windows_events", "windows_events")
     assert [(status.name, status.subcode) for status in found.exits] == [("STATUS_STACK_BUFFER_OVERRUN", None)]
-    assert [thread.native_stack for thread in found.threads] == [(("ucrtbase.dll", None, 0x7286E, "reported"),)]
+    assert [thread.native_stack for thread in found.threads] == [(NativeFrame("ucrtbase.dll", None, 0x7286E),)]
     assert found.threads[0].crashed
     assert found.environment.os == "windows"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
-from triage.crash import Environment, ExitStatus, Log, Memory, RuntimeMessage, Thread
+from triage.crash import Environment, ExitStatus, Fault, Log, Memory, RuntimeMessage, Thread
 
 
 class Told(NamedTuple):
@@ -19,6 +19,7 @@ class Told(NamedTuple):
     messages: tuple[RuntimeMessage, ...] = ()
     memory: Memory = Memory()
     environment: Environment = Environment()
+    fault: Fault | None = None
 
 
 class Container(Protocol):

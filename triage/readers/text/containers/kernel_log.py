@@ -5,13 +5,16 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from triage import patterns, status
-from triage.crash import ExitStatus, Log, Memory, NativeFrame, Place, Thread
+from triage.crash import ExitStatus, Fault, Log, Memory, NativeFrame, Place, Thread
 from triage.patterns import Match
 from triage.readers.text.containers.interface import Told
 
 _WHERE = r"(?: in (?P<module>[^\[\s]+)\[(?:(?P<offset>[0-9a-f]+),)?(?P<base>[0-9a-f]+)\+[0-9a-f]+\])?"
 _PROCESS = r"(?P<comm>[^\[\]\n:]{1,16})\[\d+\]"
-_SEGFAULT = rf"{_PROCESS}: segfault at [0-9a-f]+ ip (?P<ip>[0-9a-f]+) sp [0-9a-f]+ error [0-9a-f]+{_WHERE}"
+_SEGFAULT = (
+    rf"{_PROCESS}: segfault at (?P<at>[0-9a-f]+) ip (?P<ip>[0-9a-f]+) sp (?P<sp>[0-9a-f]+) "
+    rf"error (?P<error>[0-9a-f]+){_WHERE}"
+)
 _TRAP = (
     rf"traps: {_PROCESS} (?:trap )?(?P<trap>invalid opcode|general protection(?: fault)?|divide error|int3|"
     rf"stack segment|alignment check) ip:(?P<ip>[0-9a-f]+) sp:[0-9a-f]+ error:[0-9a-f]+{_WHERE}"
@@ -48,6 +51,7 @@ class _Death(NamedTuple):
     offset: int
     exit: ExitStatus
     frame: NativeFrame | None = None
+    fault: Fault | None = None
     rss: int | None = None
 
 
@@ -64,13 +68,14 @@ def extract(log: Log) -> Told:
         memory = Memory(peak_bytes=_peak(ours))
     else:
         memory = Memory(_peak(ours), limit_bytes, "control group")
-    return Told(exits=tuple(death.exit for death in ours), threads=tuple(threads), memory=memory)
+    fault = next((death.fault for death in reversed(ours) if death.fault), None)
+    return Told(exits=tuple(death.exit for death in ours), threads=tuple(threads), memory=memory, fault=fault)
 
 
 def _faults(log: Log) -> list[_Death]:
     found = []
     for match in patterns.compile(_SEGFAULT).finditer(log.text):
-        found.append(_death(log, match, "SIGSEGV", ip=match["ip"]))
+        found.append(_death(log, match, "SIGSEGV", ip=match["ip"])._replace(fault=_fault(match)))
     for match in patterns.compile(_TRAP).finditer(log.text):
         found.append(_death(log, match, _TRAPS[match["trap"]], ip=match["ip"]))
     for match in patterns.compile(_UNHANDLED).finditer(log.text):
@@ -78,6 +83,14 @@ def _faults(log: Log) -> list[_Death]:
     for match in patterns.compile(_ALIGNMENT).finditer(log.text):
         found.append(_Death("", match.start(), _signal("SIGBUS", log.place(match.start()))))
     return found
+
+
+def _fault(match: Match) -> Fault:
+    """The address, the registers, and from the processor's error code what was tried there (x86)."""
+    error = int(match["error"], 16)
+    access = "execute" if error & 16 else "write" if error & 2 else "read"
+    registers = (("rip", int(match["ip"], 16)), ("rsp", int(match["sp"], 16)))
+    return Fault("SIGSEGV", int(match["at"], 16), access, registers=registers)
 
 
 def _death(log: Log, match: Match, signal: str, ip: str | None = None) -> _Death:

@@ -1,0 +1,261 @@
+"""A run that does not end: every process tells where it was, all are ended, and the report says who waited for what."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from conftest import TRIAGE
+from running import CRASH, Terminal, environment, is_alive, report_on, with_triage
+
+from triage.capture import processes
+
+CTRL_C = b"\x03"
+TREE = """\
+import os, subprocess, sys, time
+def note():
+    with open("pids", "a") as file:
+        print(os.getpid(), file=file)
+def wait_here():
+    note()
+    time.sleep(60)
+def wait_for_the_child():
+    os.waitpid(child, 0)
+note()
+if os.fork() == 0:                      # an orphan in a session of its own, found by what it carries
+    if os.fork() == 0:
+        os.setsid()
+        wait_here()
+    os._exit(0)
+os.wait()
+shell = subprocess.Popen(["bash", "-c", "echo $$ >> pids; sleep 60; true"])
+child = os.fork()
+if child == 0:
+    wait_here()
+wait_for_the_child()
+"""
+
+
+def pids_in(folder: Path) -> list[int]:
+    return [int(line) for line in (folder / "pids").read_text().split()]
+
+
+def test_a_whole_tree_is_read_and_ended(tmp_path):
+    (tmp_path / "script.py").write_text(TREE)
+    began = time.monotonic()
+    done, report = report_on(tmp_path, "script.py", options=("--timeout", "1.2"))
+    assert done.returncode == 124
+    assert time.monotonic() - began >= 1.2
+    pids = pids_in(tmp_path)
+    assert len(pids) == 4
+    assert not [pid for pid in pids if is_alive(pid)]
+    main, *others = report["crash"]["processes"]
+    assert {main["pid"], *(process["pid"] for process in others)} >= set(pids)
+    assert (main["pid"], main["role"], main["exit"]["name"]) == (pids[0], "main", "timeout")
+    assert main["exit"]["code"] == 124
+    assert {process["role"] for process in others} <= {"worker", "child"}
+    assert any("sleep" in process["command"] for process in others)
+
+    pytest.importorskip("pystack", reason="it is what reads Python's stack from outside")
+    where = [
+        {frame["function"] for thread in process["threads"] for frame in thread["python_stack"]}
+        for process in (main, *others)
+    ]
+    assert "wait_for_the_child" in where[0]
+    assert sum("wait_here" in functions for functions in where[1:]) == 2
+
+
+def test_a_child_that_does_not_listen_is_killed(tmp_path):
+    (tmp_path / "script.py").write_text(
+        "import os, signal, time\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\nos.fork()\n"
+        "os.write(1, b'%d\\n' % os.getpid())\ntime.sleep(60)\n"
+    )
+    done = with_triage("script.py", options=("--timeout", "1.2"), cwd=tmp_path)
+    assert done.returncode == 124
+    assert len(done.stdout.split()) == 2
+    assert not [pid for pid in map(int, done.stdout.split()) if is_alive(pid)]
+
+
+def test_a_child_that_ends_in_order_may_do_so(tmp_path):
+    (tmp_path / "script.py").write_text("""\
+import signal, sys, time
+def end(number, frame):
+    print("cleaned up", flush=True)
+    sys.exit(0)
+signal.signal(signal.SIGTERM, end)
+print("so far", file=sys.stderr)
+time.sleep(60)
+""")
+    done = with_triage("script.py", options=("--timeout", "1.2"), cwd=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (124, b"cleaned up\n", b"so far\n")
+
+
+def test_a_parent_that_replaces_its_workers(tmp_path):
+    """A pool starts a new worker for each that ends, also while it is being ended."""
+    (tmp_path / "script.py").write_text("""\
+import os, signal, time
+def work():
+    with open("pids", "a") as file:
+        print(os.getpid(), file=file)
+    while True:
+        time.sleep(1)
+signal.signal(signal.SIGTERM, lambda *_: None)
+while True:
+    if os.fork() == 0:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        work()
+    os.wait()
+""")
+    done = with_triage("script.py", options=("--timeout", "1.2"), cwd=tmp_path)
+    assert done.returncode == 124
+    time.sleep(0.2)
+    assert len(pids_in(tmp_path)) > 1, "the parent did not replace its worker, and nothing was tried"
+    assert not [pid for pid in pids_in(tmp_path) if is_alive(pid)]
+
+
+def test_a_tree_that_was_stopped_is_woken_to_end(tmp_path):
+    (tmp_path / "script.py").write_text(
+        "import os, signal\nprint(os.getpid(), flush=True)\nos.kill(os.getpid(), signal.SIGSTOP)\n"
+    )
+    done = with_triage("script.py", options=("--timeout", "1.2"), cwd=tmp_path)
+    assert done.returncode == 124
+    assert not is_alive(int(done.stdout))
+
+
+@pytest.mark.parametrize("timeout", ["30", "1000000"])
+def test_a_quick_script_never_meets_its_timeout(tmp_path, timeout):
+    (tmp_path / "script.py").write_text("import sys\nprint('quick')\nsys.exit(int(sys.argv[1]))\n")
+    for code in (0, 3):
+        done = with_triage("script.py", str(code), options=("--timeout", timeout), cwd=tmp_path)
+        assert (done.returncode, done.stdout, done.stderr) == (code, b"quick\n", b"")
+
+
+@pytest.mark.parametrize("timeout", ["0", "-1", "soon"])
+def test_a_timeout_that_is_none(tmp_path, timeout):
+    (tmp_path / "script.py").write_text("")
+    done = with_triage("script.py", options=("--timeout", timeout), cwd=tmp_path)
+    assert done.returncode == 2
+    assert b"--timeout" in done.stderr
+
+
+def test_a_crash_before_the_timeout_is_a_crash(tmp_path):
+    (tmp_path / "script.py").write_text(CRASH + "die()\n")
+    done, report = report_on(tmp_path, "script.py", options=("--timeout", "30"))
+    assert done.returncode == 139
+    assert report["crash"]["processes"][0]["exit"]["signal"] == "SIGSEGV"
+
+
+def test_a_parent_that_waits_for_ever_for_a_crashed_worker(tmp_path):
+    """The crash is what it is about; the parent's wait is how it reacted."""
+    (tmp_path / "script.py").write_text(
+        CRASH + "import os, time\nr, w = os.pipe()\nif os.fork() == 0:\n    die()\nos.read(r, 1)\n"
+    )
+    done, report = report_on(tmp_path, "script.py", options=("--timeout", "1.2"))
+    assert done.returncode == 124
+    crash = report["crash"]
+    assert crash["processes"][crash["primary"]]["exit"]["signal"] == "SIGSEGV"
+    assert crash["processes"][0]["exit"]["name"] == "timeout"
+
+
+# ---------------------------------------------------------------- the second Ctrl-C
+
+
+def test_a_second_interrupt_without_effect_ends_it(tmp_path):
+    (tmp_path / "script.py").write_text("""\
+import os, signal, time
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+print("ready", os.getpid(), "!", flush=True)
+def stuck():
+    time.sleep(60)
+stuck()
+""")
+    words = (*TRIAGE, "run", "--no-native", "--format", "json", "--output", "report.json", "script.py")
+    with Terminal(*words, cwd=tmp_path) as terminal:
+        terminal.expect("!\r\n")
+        pid = int(terminal.seen.split()[1])
+        terminal.press(CTRL_C)
+        time.sleep(0.4)
+        assert terminal.process.poll() is None
+        terminal.press(CTRL_C)
+        # It dies of the interrupt itself, so that a shell's loop ends as well.
+        assert terminal.end() == -signal.SIGINT
+        assert not is_alive(pid)
+    report = json.loads((tmp_path / "report.json").read_text())
+    assert report["crash"]["processes"][0]["exit"]["code"] == 130
+    assert "Ctrl-C" in report["crash"]["processes"][0]["exit"]["meaning"]
+
+
+def test_interrupts_that_have_an_effect_do_not_end_it(tmp_path):
+    (tmp_path / "script.py").write_text("""\
+import signal, sys, time
+count = 0
+def note(number, frame):
+    global count
+    count += 1
+    print("caught", count, flush=True)
+signal.signal(signal.SIGINT, note)
+print("ready", flush=True)
+while count < 4:
+    time.sleep(0.02)
+sys.exit(5)
+""")
+    words = (*TRIAGE, "run", "--no-native", "--output", "report.txt", "script.py")
+    with Terminal(*words, cwd=tmp_path) as terminal:
+        terminal.expect("ready\r\n")
+        for number in range(1, 5):
+            terminal.press(CTRL_C)
+            terminal.expect(f"caught {number}\r\n")
+        assert terminal.end() == 5
+
+
+# ---------------------------------------------------------------- who belongs to a run
+
+
+def test_descendants_are_found_through_their_parents_and_by_what_they_carry(tmp_path):
+    marker = f"triage-test-{os.getpid()}"
+    child = subprocess.Popen(
+        ["bash", "-c", "sleep 60 & (setsid sleep 61 & echo $!); wait"],
+        stdout=subprocess.PIPE, env=environment(MARK=marker),
+    )  # fmt: skip
+    child.stdout.readline()
+    time.sleep(0.1)
+    try:
+        below = processes.descendants(child.pid)
+        all_of_it = processes.descendants(child.pid, marker)
+        assert below[0].pid == child.pid
+        assert len(all_of_it) == 3 >= len(below) >= 2
+        assert os.getpid() not in [process.pid for process in all_of_it]
+    finally:
+        processes.end_all([process.pid for process in processes.descendants(child.pid, marker)])
+        child.wait()
+        child.stdout.close()
+    assert not [process.pid for process in all_of_it if is_alive(process.pid)]
+
+
+def test_a_process_with_a_strange_name_is_read(tmp_path):
+    script = tmp_path / "a) S 1 (b"
+    script.symlink_to(Path("/bin/sleep").resolve())
+    process = subprocess.Popen([script, "60"])
+    try:
+        time.sleep(0.1)
+        assert processes.parent_of(process.pid) == os.getpid()
+        assert processes.command_of(process.pid) == [str(script), "60"]
+        assert not processes.is_gone(process.pid)
+    finally:
+        process.kill()
+        process.wait()
+    assert processes.is_gone(process.pid)
+    assert processes.command_of(process.pid) == []
+    assert processes.parent_of(process.pid) is None
+
+
+def test_a_process_that_is_gone_needs_no_ending():
+    nobody = 2**22 + 5
+    processes.send(nobody, signal.SIGTERM)
+    processes.end_all([nobody])
+    assert processes.is_gone(nobody)

@@ -1,0 +1,86 @@
+"""fixtures/crashers/table.yaml for tests: what each script needs, how it ends and which cause must be named."""
+
+from __future__ import annotations
+
+import importlib.util
+import platform
+import shutil
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import yaml
+from conftest import REPOSITORY
+
+FOLDER = REPOSITORY / "fixtures" / "crashers"
+TABLE = FOLDER / "table.yaml"
+OPEN = ("unknown", "uncertain")
+_PRESENT = {
+    "tensorflow": lambda: importlib.util.find_spec("tensorflow") is not None,
+    "numpy": lambda: importlib.util.find_spec("numpy") is not None,
+    "protobuf": lambda: _has_module("google.protobuf"),
+    "g++": lambda: shutil.which("g++") is not None,
+    "linux": lambda: sys.platform.startswith("linux"),
+    "x86-64": lambda: platform.machine().lower() in ("x86_64", "amd64"),
+    "python<3.12": lambda: sys.version_info < (3, 12),
+}
+
+
+class Crasher(NamedTuple):
+    """One script; table.yaml says what each field means."""
+
+    name: str
+    exit: int
+    cause: str
+    decides: str
+    needs: tuple[str, ...]
+    line: str
+    plain: str
+    process: str = "main"
+    timeout: float | None = None
+
+    @property
+    def script(self) -> Path:
+        """Where it is."""
+        return FOLDER / f"{self.name}.py"
+
+    @property
+    def hangs(self) -> bool:
+        """Whether it must be ended from outside."""
+        return self.timeout is not None
+
+    @property
+    def tensorflow(self) -> bool:
+        """Whether it starts a TensorFlow, which takes seconds and hundreds of MB."""
+        return "tensorflow" in self.needs
+
+    @property
+    def returncode(self) -> int | None:
+        """Python's returncode of a plain run: -N for signal N, None for what hangs."""
+        if self.hangs:
+            return None
+        return 128 - self.exit if self.exit > 128 else self.exit
+
+    @property
+    def missing(self) -> str | None:
+        """The first of its needs that is not here."""
+        return next((need for need in self.needs if not _PRESENT[need]()), None)
+
+
+def _has_module(name: str) -> bool:
+    try:
+        return importlib.util.find_spec(name) is not None
+    except ModuleNotFoundError:
+        return False
+
+
+def all_crashers() -> list[Crasher]:
+    """Every entry of the table, by name."""
+    table = yaml.safe_load(TABLE.read_text(encoding="utf-8"))
+    return [_crasher(name, row) for name, row in sorted(table.items())]
+
+
+def _crasher(name: str, row: dict[str, object]) -> Crasher:
+    """An entry with what it leaves out: the plain output tells as much as the evidence does."""
+    filled = {"line": row["decides"], "plain": row["cause"], **row, "needs": tuple(row["needs"])}
+    return Crasher(name=name, **filled)  # an unknown or a missing key is an error here

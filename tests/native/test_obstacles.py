@@ -1,0 +1,93 @@
+"""Why a process could not be looked into: the reason is looked for, so that the advice fits the machine."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from triage.native import obstacles
+from triage.native.collecting import Told
+from triage.native.mixed_stacks import Mixed
+
+ME = os.getpid()
+
+
+def machine(
+    monkeypatch: pytest.MonkeyPatch, *, scope: str | None, may_trace: bool, container: bool, seccomp: int = 0
+) -> None:
+    """A kernel that forbids what ours allows: its files say so."""
+    rights = "000001ffffffffff" if may_trace else "000001fffff7ffff"
+    files = {
+        "/proc/sys/kernel/yama/ptrace_scope": scope,
+        "/proc/self/status": f"CapEff:\t{rights}\nSeccomp:\t{seccomp}\n",
+        f"/proc/{ME}/status": "TracerPid:\t0\n",
+    }
+    monkeypatch.setattr(obstacles, "_read", files.get)
+    monkeypatch.setattr(obstacles, "in_container", lambda: container)
+
+
+@pytest.mark.parametrize(
+    ("scope", "may_trace", "container", "seccomp", "advice"),
+    [
+        ("1", False, False, 0, "sudo sysctl kernel.yama.ptrace_scope=0"),
+        ("2", False, False, 0, "sudo sysctl kernel.yama.ptrace_scope=0"),
+        ("3", True, False, 0, "analyze a core of it instead"),
+        (None, False, True, 0, "docker run --cap-add=SYS_PTRACE"),
+        ("1", False, True, 0, "docker run --cap-add=SYS_PTRACE"),
+        (None, True, True, 2, "--security-opt seccomp=unconfined"),
+        (None, True, False, 0, "run triage as root"),
+    ],
+)
+def test_the_advice_fits_what_forbids_it(
+    scope: str | None, may_trace: bool, container: bool, seccomp: int, advice: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine(monkeypatch, scope=scope, may_trace=may_trace, container=container, seccomp=seccomp)
+    sentence = obstacles.refused(ME)
+    assert sentence.startswith(f"native stack: the kernel does not let triage look into process {ME} (")
+    assert advice in sentence
+    assert "\n" not in sentence
+
+
+def test_a_process_of_another_user_needs_that_user(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 4321)
+    assert "belongs to another user" in obstacles.refused(1)
+
+
+def test_a_refusal_is_one_sentence_and_not_two() -> None:
+    mixed = Mixed(failure="EngineError", detail="Engine error: Operation not permitted")
+    told = Told(failure="ptrace: Operation not permitted.")
+    assert len(obstacles.of_process(ME, mixed, told, crashed=True)) == 1
+
+
+@pytest.mark.parametrize(
+    ("failure", "detail", "words"),
+    [
+        ("timeout", "", "took too long over process 7"),
+        ("crash", "status -11", "pystack failed on process 7 (status -11)"),
+        ("NotEnoughInformation", "…", "finds no Python that it knows in process 7"),
+        ("ModuleNotFoundError", "…", "pip install pystack"),
+    ],
+)
+def test_every_way_in_which_pystack_fails_has_its_sentence(failure: str, detail: str, words: str) -> None:
+    (sentence,) = obstacles.of_stacks(Mixed(failure=failure, detail=detail), Told(), "process 7")
+    assert sentence.startswith("native stack and Python stack: ")
+    assert words in sentence
+
+
+def test_libraries_that_differ_are_named_but_not_all_of_them() -> None:
+    absent, other = obstacles.of_libraries([f"/opt/lib{letter}.so" for letter in "abcde"], ["/opt/libz.so"])
+    assert "liba.so, libb.so, libc.so and 2 more" in absent
+    assert "libz.so may be wrong" in other
+
+
+@pytest.mark.parametrize(("platform", "name"), [("darwin", "macOS"), ("win32", "Windows")])
+def test_other_systems_are_told_what_triage_cannot_do_there(
+    platform: str, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from triage.native import from_process
+
+    monkeypatch.setattr("sys.platform", platform)
+    (sentence,) = from_process(1, crashed=True).missing
+    assert sentence.startswith("native stack: ")
+    assert name in sentence

@@ -1,0 +1,211 @@
+"""Everything that a run left behind -> one Crash."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Sequence
+from io import BytesIO
+
+from triage import status
+from triage.capture.command import Program
+from triage.capture.faults import Note, is_ours
+from triage.capture.holding import Held
+from triage.capture.kernel_log import line_about
+from triage.capture.memory import kills_since, memory_facts
+from triage.capture.resources import resources_of
+from triage.capture.supervisor import Ended
+from triage.crash import Crash, ExitStatus, Input, Memory, Process, Thread, merge
+from triage.readers import Source, Unreadable, read
+
+_CRASHED = {"SIGSEGV", "SIGABRT", "SIGBUS", "SIGFPE", "SIGILL", "SIGTRAP", "SIGSYS"}
+# From this level on, the lines that name the cause are not printed.
+_HIDES_WARNINGS = 2
+_DUMP_OF = "faulthandler of "
+
+
+def crash_of(program: Program, ended: Ended, note: Note, rerun: str) -> Crash:
+    """The facts of a run that failed; `note` is what the hook wrote about the main process."""
+    from triage.capture.machine import environment_of
+
+    told = merge(_read_all(ended)) if ended.logs or ended.crashed else Crash()
+    processes = _processes(program, ended, told)
+    primary = _primary(processes, ended)
+    held = _held(ended, processes[primary].pid)
+    facts = held or next(iter(ended.hanging), None)
+    environment = environment_of(
+        (facts and facts.note.python) or note.python or program.python, facts.libraries if facts else ()
+    )
+    return told._replace(
+        processes=processes,
+        primary=primary,
+        memory=_memory(facts, ended),
+        resources=facts.resources if facts else resources_of(None, ended.refusals_before),
+        environment=environment._replace(
+            packages=tuple(dict((*told.environment.packages, *environment.packages)).items()),
+            libraries=environment.libraries or told.environment.libraries,
+            libraries_complete=bool(facts and facts.libraries),
+            loaded_twice=facts.loaded_twice if facts else (),
+            hidden_log=_hidden(facts.note if facts else note, facts),
+        ),
+        rerun=rerun,
+        unread=(*told.unread, *program.notes, *_missing(processes[primary], held, ended)),
+    )
+
+
+def _memory(facts: Held | None, ended: Ended) -> Memory:
+    """The figures of the process while it was held, else those that the system keeps of one that has ended."""
+    if facts is None or facts.memory.peak_bytes is None:
+        known = facts is None or facts.pid == ended.pid
+        return memory_facts(ended.peak_bytes or None if known else None, None, ended.kills_before)
+    return facts.memory._replace(oom_kills=kills_since(ended.kills_before))
+
+
+def wait_status_of(ended: Ended) -> ExitStatus:
+    """The exit status of the main process; one that we ended has the reason for a name."""
+    if ended.stopped_by == "timeout":
+        meaning = f"it was still running after {ended.stopped_after:.0f} s, and triage ended it"
+        return ExitStatus(code=124, name="timeout", kind="timeout", meaning=meaning)
+    if ended.stopped_by == "interrupt":
+        meaning = "it did not react to Ctrl-C, and triage ended it at the second one"
+        return ExitStatus(code=130, name="timeout", kind="timeout", meaning=meaning)
+    if os.WIFSIGNALED(ended.wait_status):
+        number = os.WTERMSIG(ended.wait_status)
+        return status.from_code(-number)._replace(code=128 + number)
+    return status.from_code(os.WEXITSTATUS(ended.wait_status))
+
+
+def _read_all(ended: Ended) -> list[Crash]:
+    texts = [*ended.logs, *((f"{_DUMP_OF}{held.pid}", held.dump) for held in ended.crashed if held.dump)]
+    if _died_unseen(ended) and (line := line_about(ended.pid, ended.seconds)):
+        texts.append(("kernel log", line.encode()))
+    if sys.platform == "darwin" and os.WIFSIGNALED(ended.wait_status):
+        from triage.capture.crash_reports import crash_report_of
+
+        report = crash_report_of(ended.pid, time.time() - ended.seconds)
+        texts += [report] if report else []
+    parts = []
+    for number, (name, content) in enumerate(texts):
+        try:
+            parts.append(read(Source(name, BytesIO(content)), number))
+        except Unreadable as error:
+            parts.append(Crash(inputs=(Input(number, "unreadable", name, complete=False),), unread=(str(error),)))
+    return parts
+
+
+def _died_unseen(ended: Ended) -> bool:
+    """Whether the main process died of a fault that none of our handlers caught."""
+    held = any(one.pid == ended.pid for one in ended.crashed)
+    return not held and wait_status_of(ended).signal in _CRASHED
+
+
+def _processes(program: Program, ended: Ended, told: Crash) -> tuple[Process, ...]:
+    """The main process first, then those that crashed or hung, then one that only the output tells of."""
+    main = Process(ended.pid, "main", program.shown, wait_status_of(ended))
+    found = {ended.pid: main}
+    dumps = told.processes[told.primary].threads if told.processes else ()
+    for held in (*ended.crashed, *ended.hanging):
+        threads = _threads(held, _dump_of(held, told, dumps)) if held in ended.crashed else held.threads
+        threads = tuple(map(_without_our_frames, threads))
+        if held.pid == ended.pid:
+            found[held.pid] = main._replace(threads=threads, fault=held.fault, forked_with=held.note.forked_with)
+        else:
+            role = "worker" if _is_worker(held) else "child"
+            found[held.pid] = Process(
+                held.pid,
+                role,
+                held.command,
+                held.exit if held in ended.crashed else main.exit,
+                threads,
+                held.fault,
+                held.note.forked_with,
+            )
+    if not ended.crashed and told.exit and told.exit.is_death and not (main.exit and main.exit.is_death):
+        found[-1] = Process(None, "child", None, told.exit, dumps)
+    elif not any(process.threads for process in found.values()):
+        found[ended.pid] = found[ended.pid]._replace(
+            threads=dumps, fault=told.processes[told.primary].fault if told.processes else None
+        )
+    return tuple(found.values())
+
+
+def _dump_of(held: Held, told: Crash, dumps: tuple[Thread, ...]) -> tuple[Thread, ...]:
+    """The threads of its own fault dump; where its script kept that for itself, those that only the output tells of."""
+    of_whom = {source.id: source.name for source in told.inputs if source.name.startswith(_DUMP_OF)}
+    names = [of_whom.get(thread.place.input) if thread.place else None for thread in dumps]
+    wanted = f"{_DUMP_OF}{held.pid}" if held.dump else None
+    return tuple(thread for thread, name in zip(dumps, names, strict=True) if name == wanted)
+
+
+def _threads(held: Held, dumps: tuple[Thread, ...]) -> tuple[Thread, ...]:
+    """The collected stacks; where they lack the Python side, or all of it, faulthandler's own."""
+    if not held.threads:
+        return dumps
+    if any(thread.python_stack for thread in held.threads):
+        return held.threads
+    crashed = next((thread for thread in dumps if thread.crashed and thread.python_stack), None)
+    if crashed is None:
+        return held.threads
+    return tuple(
+        thread._replace(python_stack=crashed.python_stack) if thread.crashed else thread for thread in held.threads
+    )
+
+
+def _without_our_frames(thread: Thread) -> Thread:
+    """The thread without the frame of the hook that started it."""
+    return thread._replace(python_stack=tuple(frame for frame in thread.python_stack if not is_ours(frame.file)))
+
+
+def _is_worker(held: Held) -> bool:
+    """A worker is a Python that multiprocessing or a fork made; anything else that was started is a child."""
+    return "multiprocessing" in held.command or "loky" in held.command or held.note.python is not None
+
+
+def _primary(processes: Sequence[Process], ended: Ended) -> int:
+    """The process that crashed first is what the incident is about, else one that the output tells of, else main."""
+    first = next((held.pid for held in ended.crashed), None)
+    if ended.stopped_by and first is None:
+        # Of a hanging tree the worker that can't go on is the root, and the others wait for it.
+        first = next((held.pid for held in ended.hanging if held.note.forked_with), ended.pid)
+    for index, process in enumerate(processes):
+        if (first is not None and process.pid == first) or (first is None and process.pid is None):
+            return index
+    return 0
+
+
+def _held(ended: Ended, pid: int | None) -> Held | None:
+    return next((held for held in (*ended.crashed, *ended.hanging) if held.pid == pid), None)
+
+
+def _hidden(note: Note, held: Held | None) -> str | None:
+    """What hid TensorFlow's log; nothing where TensorFlow was not even loaded."""
+    level = note.log_level or ""
+    if not level.isdecimal() or int(level) < _HIDES_WARNINGS:
+        return None
+    if held and held.libraries and not any("tensorflow" in library.name for library in held.libraries):
+        return None
+    return f"TF_CPP_MIN_LOG_LEVEL={level}, set by the {note.log_level_set_by}"
+
+
+def _missing(process: Process, held: Held | None, ended: Ended) -> list[str]:
+    """What could not be seen of this run, and why."""
+    missing = list(held.missing) if held else []
+    died_of = process.exit.signal if process.exit else None
+    if held is None and died_of in _CRASHED:
+        if process.pid in ended.hooked:
+            missing.append(
+                "native stack: the process died before its handler could run; its stack was used up, "
+                "or it has handlers of its own"
+            )
+        else:
+            missing.append(
+                "native stack: our hook did not run in this process (python -I, -E or -S, an emptied environment, "
+                "or no Python at all)"
+            )
+    elif died_of == signal.Signals.SIGKILL.name:
+        missing.append("native stack: a process that is killed leaves none")
+    if not ended.output_is_read:
+        missing.append("standard output: it went elsewhere than standard error, and was not read")
+    return missing

@@ -1,0 +1,49 @@
+"""The crash report that macOS writes by itself: the native stack there, where a process can't be held."""
+
+from __future__ import annotations
+
+import os
+import time
+
+_DIRECTORY = "~/Library/Logs/DiagnosticReports"
+# ReportCrash writes it a moment after the death.
+_PATIENCE = 5.0
+_LARGEST = 8 * 1024 * 1024
+
+
+def crash_report_of(
+    pid: int, since: float, directory: str = _DIRECTORY, patience: float = _PATIENCE
+) -> tuple[str, bytes] | None:
+    """Name and content of the newest report about a process that was written since a time; None where there is none."""
+    folder = os.path.expanduser(directory)
+    until = time.monotonic() + patience
+    while os.path.isdir(folder):
+        for path in _written_since(folder, since):
+            content = _content(path)
+            # .ips is JSON ("pid" : 4711), .crash is text (Process: Python [4711]).
+            if any(f"{before}{pid}{after}".encode() in content for before, after in _PID_FORMS):
+                return os.path.basename(path), content
+        if time.monotonic() >= until:
+            break
+        time.sleep(0.2)
+    return None
+
+
+_PID_FORMS = (('"pid" : ', ","), ('"pid":', ","), ("[", "]"))
+
+
+def _written_since(folder: str, since: float) -> list[str]:
+    found = []
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.endswith((".ips", ".crash")) and entry.is_file() and entry.stat().st_mtime >= since:
+                found.append((entry.stat().st_mtime, entry.path))
+    return [path for _, path in sorted(found, reverse=True)]
+
+
+def _content(path: str) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            return file.read(_LARGEST)
+    except OSError:
+        return b""

@@ -1,0 +1,196 @@
+"""The directory in which the hook leaves its files: one note and one fault dump for each Python process."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from typing import NamedTuple
+
+HOOK = os.path.join(os.path.dirname(os.path.abspath(__file__)), "hook")
+_NAMED = {"TRIAGE_DIR", "TRIAGE_HOLDER", "TRIAGE_TF_LOG"}
+# In the order of their numbers on Linux; the hook arms these five.
+_FATAL = {"SIGILL": 4, "SIGABRT": 6, "SIGBUS": 7, "SIGFPE": 8, "SIGSEGV": 11}
+# The system calls behind sleep(), by their numbers on x86-64 and on arm64.
+_NANOSLEEP, _CLOCK_NANOSLEEP = {"35", "101"}, {"230", "115"}
+_LONGEST_DUMP = 4 * 1024 * 1024
+
+
+class Note(NamedTuple):
+    """What the hook wrote about a process: its interpreter, and the level that TensorFlow's log was set to.
+
+    `log_level_set_by` is script or environment. `forked_with` names what had already started when it was forked.
+    """
+
+    python: str | None = None
+    forked_with: str | None = None
+    log_level: str | None = None
+    log_level_set_by: str | None = None
+
+
+class Seen(NamedTuple):
+    """The Python processes of a run: all in which the hook ran, those whose faulthandler has written its dump (the
+    first to do so first), and those whose script armed faulthandler itself and keeps the dump."""
+
+    hooked: frozenset[int] = frozenset()
+    dumped: tuple[int, ...] = ()
+    own: frozenset[int] = frozenset()
+
+
+class FaultDirectory:
+    """A private directory for one run; `path` is None where none could be made, and then nothing is caught."""
+
+    def __init__(self) -> None:
+        self.path = _make()
+
+    def environment(self, *, hold: bool, tf_log: bool) -> dict[str, str]:
+        """The environment that makes the child's Pythons load the hook; without a directory it is our own."""
+        if self.path is None:
+            return dict(os.environ)
+        # We may run below another triage; this run's hook is the only one.
+        environment = without_hook(dict(os.environ))
+        others = environment.get("PYTHONPATH")
+        # An empty entry in it means the working directory, and must stay.
+        environment["PYTHONPATH"] = f"{HOOK}{os.pathsep}{others}" if others else HOOK
+        environment["TRIAGE_DIR"] = self.path
+        if hold:
+            environment["TRIAGE_HOLDER"] = str(os.getpid())
+        if tf_log:
+            environment["TRIAGE_TF_LOG"] = "1"
+            environment["TF_CPP_MIN_LOG_LEVEL"] = "0"
+        return environment
+
+    def look(self) -> Seen:
+        """Which processes there are, and which of them have crashed."""
+        hooked, keep = set(), set()
+        dumped: list[tuple[int, int]] = []
+        if self.path is None:
+            return Seen()
+        # A script may have emptied /dev/shm; then nothing is seen, and nothing else is wrong.
+        with suppress(OSError), os.scandir(self.path) as entries:
+            for entry in entries:
+                kind, _, pid = entry.name.partition(".")
+                if kind == "note":
+                    hooked.add(int(pid))
+                elif kind == "own":
+                    keep.add(int(pid))
+                elif entry.stat().st_size:
+                    # Of two within one tick of the clock the younger is first: parents fall with their workers.
+                    dumped.append((entry.stat().st_mtime_ns, -int(pid)))
+        return Seen(frozenset(hooked), tuple(-pid for _, pid in sorted(dumped)), frozenset(keep))
+
+    def dump(self, pid: int) -> bytes:
+        """What faulthandler wrote about a process."""
+        return self._content(f"fault.{pid}")
+
+    def note(self, pid: int) -> Note:
+        """What the hook wrote about a process."""
+        found = Note()
+        for line in self._content(f"note.{pid}").decode("utf-8", "replace").splitlines():
+            word, _, rest = line.partition(" ")
+            if word == "python":
+                found = found._replace(python=rest or None)
+            elif word == "forked":
+                found = found._replace(forked_with=rest)
+            elif line.startswith("log level "):
+                # The value is the script's and may be anything, also empty.
+                level, _, set_by = line.removeprefix("log level ").rpartition(" ")
+                found = found._replace(log_level=level, log_level_set_by=set_by)
+        return found
+
+    def is_open_in(self, pid: int) -> bool:
+        """Whether this number is the process that holds the fault file, and not another one of the same number.
+
+        A process in a namespace of its own has a number there that is somebody else's here.
+        """
+        try:
+            numbers = os.listdir(f"/proc/{pid}/fd")
+        except OSError:
+            return False
+        return any(_target(f"/proc/{pid}/fd/{number}") == f"{self.path}/fault.{pid}" for number in numbers)
+
+    def forget(self, pid: int) -> None:
+        """Remove the files of a process that ended well, so that thousands of short workers leave no heap of files."""
+        for kind in ("fault", "note", "own"):
+            with suppress(OSError):
+                os.unlink(f"{self.path}/{kind}.{pid}")
+
+    def remove(self) -> None:
+        """Remove everything."""
+        if self.path is not None:
+            with suppress(OSError):
+                for name in os.listdir(self.path):
+                    os.unlink(os.path.join(self.path, name))
+                os.rmdir(self.path)
+
+    def _content(self, name: str) -> bytes:
+        try:
+            with open(f"{self.path}/{name}", "rb") as file:
+                return file.read(_LONGEST_DUMP)
+        except OSError:
+            return b""
+
+
+def without_hook(environment: dict[str, str]) -> dict[str, str]:
+    """An environment for programs of our own, in which the hook does not run."""
+    clean = {name: value for name, value in environment.items() if name not in _NAMED}
+    entries = clean.get("PYTHONPATH", "").split(os.pathsep)
+    if HOOK in entries:
+        others = [entry for entry in entries if entry != HOOK]
+        del clean["PYTHONPATH"]
+        if others:
+            clean["PYTHONPATH"] = os.pathsep.join(others)
+    return clean
+
+
+def is_ours(file: str) -> bool:
+    """Whether a source file is the hook."""
+    return os.path.dirname(file) == HOOK
+
+
+def signal_that_was_taken(pid: int) -> int | None:
+    """Which of the five armed signals has come, where the dump goes elsewhere: its handler is no longer set.
+
+    The hook's handlers are put back to the default by the signal itself, and the kernel shows which are set. A script
+    can put one back as well, so a thread must also be in the sleep that the hook's handler is.
+    """
+    try:
+        with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as status:
+            caught = next(int(line.split()[1], 16) for line in status if line.startswith("SigCgt:"))
+    except (OSError, StopIteration, ValueError, IndexError):
+        return None
+    gone = [number for number in _FATAL.values() if not caught >> (number - 1) & 1]
+    # A process in which none is set was never armed, or has handed them all to something else.
+    return gone[0] if len(gone) == 1 and _sleeps_in_handler(pid) else None
+
+
+def _sleeps_in_handler(pid: int) -> bool:
+    """Whether a thread is in libc's sleep(), which waits for a span of time; Python's own waits for a point of time."""
+    try:
+        threads = os.listdir(f"/proc/{pid}/task")
+    except OSError:
+        return False
+    for thread in threads:
+        with suppress(OSError), open(f"/proc/{pid}/task/{thread}/syscall", encoding="ascii") as file:
+            call, *arguments = file.read().split()
+            if call in _NANOSLEEP or (call in _CLOCK_NANOSLEEP and arguments[:2] == ["0x0", "0x0"]):
+                return True
+    return False
+
+
+def _target(link: str) -> str | None:
+    try:
+        return os.readlink(link)
+    except OSError:
+        return None
+
+
+def _make() -> str | None:
+    """A directory of our own; the name can't be guessed and is refused where it exists."""
+    name = f"triage-run-{os.getpid()}-{os.urandom(6).hex()}"
+    # Memory is faster than a disk and seldom full of somebody's data.
+    for parent in ("/dev/shm", os.environ.get("TMPDIR") or "/tmp"):  # noqa: S108
+        path = os.path.join(parent, name)
+        with suppress(OSError):
+            os.mkdir(path, 0o700)
+            return path
+    return None

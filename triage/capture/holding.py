@@ -1,0 +1,142 @@
+"""A crashed process is held until its stacks are read, then it dies of its own signal; a hanging one likewise."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from typing import NamedTuple
+
+from triage import status
+from triage.capture import processes
+from triage.capture.command import shortened
+from triage.capture.faults import FaultDirectory, Note
+from triage.crash import ExitStatus, Fault, Library, Log, Memory, Resources, Thread
+
+# A dump is written in one go; when it has not grown for this long it is whole.
+_QUIET = 0.03
+_DUMP_TAKES_AT_MOST = 2.0
+_COLLECTING_TAKES_AT_MOST = 60.0
+_DYING_TAKES_AT_MOST = 5.0
+
+
+class Held(NamedTuple):
+    """What was read of one process before it was let go."""
+
+    pid: int
+    command: str
+    parent: int | None
+    note: Note
+    dump: bytes = b""
+    exit: ExitStatus | None = None
+    threads: tuple[Thread, ...] = ()
+    fault: Fault | None = None
+    memory: Memory = Memory()
+    resources: Resources = Resources()
+    libraries: tuple[Library, ...] = ()
+    loaded_twice: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+
+
+def read_crashed(pid: int, faults: FaultDirectory, number: int | None = None, *, native: bool = True) -> Held:
+    """Hold a process whose fatal signal has come, read it, and let it die of that signal.
+
+    `number` is the signal where the dump does not tell it, because the script keeps the dump for itself.
+    """
+    dump = _whole_dump(pid, faults) if number is None else b""
+    number = number or _signal_in(dump)
+    if not faults.is_open_in(pid):
+        # It is dead already, or its number is another process's here.
+        note = faults.note(pid)
+        held = Held(pid, shortened([note.python or "?"]), None, note, dump)
+        return held._replace(exit=status.from_code(128 + number) if number else None)
+    processes.send(pid, signal.SIGSTOP)
+    try:
+        held = _read(pid, faults, dump, crashed=True, native=native)
+    finally:
+        _let_die(pid, number)
+    return held._replace(exit=status.from_code(128 + number) if number else None)
+
+
+def read_hanging(pid: int, faults: FaultDirectory) -> Held:
+    """The stacks of a process that does not come to an end; it stays stopped for the caller to end."""
+    processes.send(pid, signal.SIGSTOP)
+    return _read(pid, faults, b"", crashed=False, native=True)
+
+
+def _read(pid: int, faults: FaultDirectory, dump: bytes, *, crashed: bool, native: bool) -> Held:
+    try:
+        return _all_of(pid, faults, dump, crashed=crashed, native=native)
+    except Exception as error:  # a bug of ours must not cost the child its own death and exit code
+        missing = (f"the process: reading it failed, a bug of ours: {error!r}",)
+        return Held(pid, "?", processes.parent_of(pid), faults.note(pid), dump, missing=missing)
+
+
+def _all_of(pid: int, faults: FaultDirectory, dump: bytes, *, crashed: bool, native: bool) -> Held:
+    from triage.capture.memory import OomCounters, memory_facts
+    from triage.capture.resources import resources_of
+    from triage.native.libraries import libraries_at, loaded_twice, paths_of
+
+    paths = paths_of(pid)
+
+    held = Held(
+        pid=pid,
+        command=shortened(processes.command_of(pid) or ["?"]),
+        parent=processes.parent_of(pid),
+        note=faults.note(pid),
+        dump=dump,
+        memory=memory_facts(None, None, OomCounters(), pid),
+        resources=resources_of(pid),
+        libraries=libraries_at(paths),
+        loaded_twice=loaded_twice(paths),
+    )
+    if not native:
+        return held._replace(missing=("native stack: not looked for (--no-native)",))
+    from triage.native import from_process
+
+    try:
+        collected = from_process(pid, crashed=crashed, budget=_COLLECTING_TAKES_AT_MOST)
+    except Exception as error:  # a bug in a collector must not cost the child its own death and exit code
+        return held._replace(missing=(f"native stack: reading it failed, a bug of ours: {error!r}",))
+    return held._replace(threads=collected.threads, fault=collected.fault, missing=collected.missing)
+
+
+def _whole_dump(pid: int, faults: FaultDirectory) -> bytes:
+    """The dump once it no longer grows."""
+    until = time.monotonic() + _DUMP_TAKES_AT_MOST
+    dump = faults.dump(pid)
+    while time.monotonic() < until:
+        time.sleep(_QUIET)
+        now = faults.dump(pid)
+        if now == dump and _signal_in(now):
+            break
+        dump = now
+    return dump
+
+
+def _signal_in(dump: bytes) -> int | None:
+    from triage.readers.text import fault_dumps
+
+    text = dump.decode("utf-8", "replace")
+    told = fault_dumps.extract(Log(0, text.splitlines())).exit
+    return told.signal_number if told else None
+
+
+def _let_die(pid: int, number: int | None) -> None:
+    """Wake it and send the signal that it was dying of.
+
+    The signal may reach another thread than the one that waits in its handler, and may do so while the handler is
+    still ours; a second one then ends the process. One that still lives after that is beyond asking.
+    """
+    processes.send(pid, signal.SIGCONT)
+    if number is None:
+        return
+    until = time.monotonic() + _DYING_TAKES_AT_MOST
+    while time.monotonic() < until:
+        processes.send(pid, number)
+        for _ in range(10):
+            if processes.is_gone(pid):
+                return
+            time.sleep(0.005)
+    if os.path.exists(f"/proc/{pid}"):
+        processes.send(pid, signal.SIGKILL)

@@ -1,0 +1,227 @@
+"""Runs in the child's Python, before the script: arms faulthandler and hands over to the environment's own hook.
+
+`triage run` puts this folder first on PYTHONPATH. It is not our Python that runs it but the child's, 3.8 or newer, so
+it uses no newer syntax, imports only what is built in, and gives up quietly: a child must never fail because of us.
+
+What it leaves in the directory that TRIAGE_DIR names:
+  note.PID   who this process is (its interpreter), and what the script did that matters to triage
+  fault.PID  empty, until faulthandler writes its dump there
+  own.PID    where the script armed faulthandler itself, and the dump goes where it wants it
+"""
+
+
+def _arm(directory):
+    import faulthandler
+    import os
+    import sys
+
+    def open_file(kind):
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+        return os.open("%s/%s.%d" % (directory, kind, os.getpid()), flags, 0o600)
+
+    def note(text, kind="note"):
+        try:
+            file = open_file(kind)
+            os.write(file, (text + "\n").encode("utf-8", "surrogateescape"))
+            os.close(file)
+        except OSError:
+            pass
+
+    def open_fault_file():
+        import fcntl
+
+        file = open_file("fault")
+        try:
+            # Scripts and libraries count on getting 3, 4, 5; a high number is in nobody's way.
+            high = fcntl.fcntl(file, fcntl.F_DUPFD_CLOEXEC, 200)
+        except (OSError, ValueError):
+            return file
+        os.close(file)
+        return high
+
+    enable, disable = faulthandler.enable, faulthandler.disable
+    # `theirs`: the script (or -X faulthandler) wants the dump for itself; `file`: where it goes otherwise.
+    state = {"theirs": faulthandler.is_enabled(), "file": None}
+
+    def arm_ours():
+        previous, state["file"] = state["file"], open_fault_file()
+        if not state["theirs"]:
+            enable(file=state["file"], all_threads=True)
+        if previous is not None:
+            os.close(previous)
+
+    def their_enable(*arguments, **named):
+        enable(*arguments, **named)
+        if not state["theirs"]:
+            note("", "own")
+        state["theirs"] = True
+
+    def their_disable():
+        was, state["theirs"] = state["theirs"], False
+        enable(file=state["file"], all_threads=True)
+        return was
+
+    def after_fork():
+        try:
+            note("python " + (sys.executable or ""))
+            if _tensorflow_has_started():
+                note("forked tensorflow")
+            if state["theirs"]:
+                note("", "own")
+            arm_ours()
+        except OSError:
+            # The file that is still open is the parent's, and it is not the parent that would have crashed.
+            if not state["theirs"]:
+                disable()
+
+    note("python " + (sys.executable or ""))
+    disable()
+    if os.environ.get("TRIAGE_HOLDER"):
+        _hold_on_fatal_signals(int(os.environ["TRIAGE_HOLDER"]))
+        _give_threads_a_signal_stack()
+    if state["theirs"]:
+        enable()
+        note("", "own")
+    arm_ours()
+    faulthandler.enable, faulthandler.disable = their_enable, their_disable
+    faulthandler.is_enabled = lambda: state["theirs"]
+    os.register_at_fork(after_in_child=after_fork)
+    _watch_log_level(note)
+
+
+def _tensorflow_has_started():
+    """Whether TensorFlow's threads run in this process; after a fork they do not, but TensorFlow believes it."""
+    import sys
+
+    context = sys.modules.get("tensorflow.python.eager.context")
+    return bool(getattr(getattr(context, "_context", None), "_initialized", False))
+
+
+def _hold_on_fatal_signals(holder):
+    """Make a crashed thread wait a few seconds, its stack intact, for triage to look at it.
+
+    faulthandler writes its dump, puts back the handler that was there before, and raises the signal again. That
+    handler is libc's own sleep(), called with the signal's number: no code of ours runs in a broken process, the wait
+    is bounded, and System V semantics have put the default back, so the next signal ends the process as it should.
+    """
+    try:
+        import _ctypes
+        import _signal
+
+        class Pointer(_ctypes._SimpleCData):
+            _type_ = "P"
+
+        libc = _ctypes.dlopen(None, 2)
+        set_handler = _ctypes.dlsym(libc, "__sysv_signal")
+        sleep = Pointer(_ctypes.dlsym(libc, "sleep"))
+        # Where only a parent may trace its children, this lets triage and the collectors that it starts do so.
+        _ctypes.call_function(_ctypes.dlsym(libc, "prctl"), (0x59616D61, Pointer(holder), 0, 0, 0))
+    except (ImportError, AttributeError, OSError, ValueError):
+        return
+    for number in (_signal.SIGSEGV, _signal.SIGABRT, _signal.SIGBUS, _signal.SIGFPE, _signal.SIGILL):
+        _ctypes.call_function(set_handler, (number, sleep))
+
+
+def _give_threads_a_signal_stack():
+    """Let a thread that has used up its stack still run faulthandler; only the main thread has a second one for it."""
+    import sys
+
+    if sys.maxsize < 1 << 32 or sys.byteorder != "little":
+        return
+    try:
+        import _ctypes
+        import _thread
+
+        class Text(_ctypes._SimpleCData):
+            _type_ = "z"
+
+        sigaltstack = _ctypes.dlsym(_ctypes.dlopen(None, 2), "sigaltstack")
+    except (ImportError, AttributeError, OSError, ValueError):
+        return
+    size, disabled = 64 * 1024, 2
+
+    def use(address, flags):
+        description = b"".join(number.to_bytes(8, "little") for number in (address, flags, size))
+        _ctypes.call_function(sigaltstack, (Text(description), None))
+
+    def with_signal_stack(function):
+        def run(*arguments, **named):
+            stack = bytes(size)
+            use(id(stack) + bytes.__basicsize__ - 1, 0)
+            try:
+                return function(*arguments, **named)
+            finally:
+                use(0, disabled)
+
+        return run if callable(function) else function
+
+    def wrapped(start):
+        return lambda function, *rest, **named: start(with_signal_stack(function), *rest, **named)
+
+    for name in ("start_new_thread", "start_joinable_thread"):
+        if hasattr(_thread, name):
+            start = wrapped(getattr(_thread, name))
+            setattr(_thread, name, start)
+            if "threading" in sys.modules:
+                setattr(sys.modules["threading"], "_" + name, start)
+
+
+def _watch_log_level(note):
+    """Note that TensorFlow's log is hidden, or keep a script from hiding it where --tf-log asks for it."""
+    import os
+
+    name = "TF_CPP_MIN_LOG_LEVEL"
+    wanted = bool(os.environ.get("TRIAGE_TF_LOG"))
+    real = os.putenv
+
+    def putenv(key, value):
+        if key in (name, name.encode()):
+            text = value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+            note("log level %s script" % text)
+            if wanted:
+                return
+        real(key, value)
+
+    if name in os.environ:
+        note("log level %s environment" % os.environ[name])
+    if wanted:
+        # TensorFlow asks the C library, so the script still reads what it wrote itself.
+        real(name, "0")
+    os.putenv = putenv
+    if hasattr(os.environ, "putenv"):  # Python 3.8 keeps its own reference
+        os.environ.putenv = os.environb.putenv = putenv
+
+
+def _begin():
+    import os
+    import sys
+
+    directory = os.environ.get("TRIAGE_DIR")
+    if directory and sys.version_info >= (3, 8) and os.path.isdir(directory):
+        _arm(directory)
+
+
+def _hand_over():
+    """Take ourselves off sys.path and run the sitecustomize that would have run without us."""
+    import os
+    import sys
+    from importlib.machinery import PathFinder
+
+    here = os.path.dirname(os.path.abspath(__file__))
+    sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry) != here]
+    found = PathFinder.find_spec("sitecustomize", sys.path)
+    if found is None or found.loader is None:
+        # What site expects where there is none; nothing of ours is left in sys.modules.
+        raise ImportError("No module named 'sitecustomize'", name="sitecustomize")
+    from importlib.util import module_from_spec
+
+    module = module_from_spec(found)
+    sys.modules["sitecustomize"] = module
+    found.loader.exec_module(module)
+
+
+try:
+    _begin()
+except Exception:
+    pass
+_hand_over()

@@ -1,0 +1,270 @@
+"""The machine and the Python that failed: versions from metadata, processor, cards; nothing of it is imported.
+
+A package whose import crashes still has its METADATA, and the interpreter that ran it can still say where it looks.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from triage.capture.memory import read
+from triage.crash import Environment, Library
+
+# The packages that decide crashes of TensorFlow programs; a star stands for whatever follows.
+PACKAGES = (
+    "tensorflow*",
+    "tf-nightly*",
+    "tf-keras*",
+    "keras*",
+    "numpy",
+    "protobuf",
+    "ml-dtypes",
+    "h5py",
+    "absl-py",
+    "grpcio*",
+    "jax*",
+    "torch*",
+    "nvidia-*",
+    "cupy*",
+    "intel-openmp",
+    "mkl*",
+    "onednn*",
+    "onnxruntime*",
+    "opencv-*",
+    "pandas",
+    "pyarrow",
+    "scipy",
+    "scikit-learn",
+    "numba",
+    "llvmlite",
+    "pillow",
+    "horovod",
+    "ray",
+    "tensorboard",
+    "tensorrt*",
+    "triton",
+    "xla*",
+    "wrapt",
+    "typing-extensions",
+    "gast",
+    "flatbuffers",
+    "setuptools",
+)
+# Other names under which TensorFlow itself is installed.
+_BUILDS = ("tensorflow-cpu", "tensorflow-gpu", "tensorflow-intel", "tensorflow-macos", "tensorflow-rocm")
+_NIGHTLY = ("tf-nightly", "tf-nightly-cpu", "tf-nightly-gpu", "tf-nightly-intel", "tf-nightly-macos")
+_PATIENCE = 5.0
+_MARK = "triage:"
+# Only sys is imported: with -c the working directory comes first, and a json.py of the person's would be taken.
+_ASK = f"import sys; print('{_MARK}' + repr(('%d.%d.%d' % sys.version_info[:3], sys.path)))"
+_ASK_CARDS = f"""
+import pynvml
+pynvml.nvmlInit()
+as_text = lambda value: value.decode() if isinstance(value, bytes) else value
+driver = as_text(pynvml.nvmlSystemGetDriverVersion())
+handles = [pynvml.nvmlDeviceGetHandleByIndex(i) for i in range(pynvml.nvmlDeviceGetCount())]
+print({_MARK!r} + repr((driver, [as_text(pynvml.nvmlDeviceGetName(handle)) for handle in handles])))
+"""
+
+
+class Interpreter(NamedTuple):
+    """A Python: where it is, its version, and where it looks for packages."""
+
+    path: str | None
+    version: str | None = None
+    search_path: tuple[str, ...] = ()
+
+
+def environment_of(
+    interpreter: str | None,
+    libraries: Iterable[Library] = (),
+    libraries_complete: bool = False,
+    environ: Mapping[str, str] = os.environ,
+    root: str = "/",
+) -> Environment:
+    """The machine as it is now; `interpreter` is the Python that ran, None where it was no Python."""
+    python = ask_interpreter(interpreter, environ) if interpreter else Interpreter(None)
+    return Environment(
+        os=system(),
+        python=python.version,
+        packages=packages_on(python.search_path),
+        cpu_flags=cpu_flags(root),
+        gpus=graphics_cards(root),
+        libraries=tuple(libraries),
+        libraries_complete=libraries_complete,
+        interpreter=python.path,
+    )
+
+
+def system() -> str | None:
+    """The system in the readers' words."""
+    names = {"linux": "linux", "darwin": "macos", "win32": "windows", "cygwin": "windows"}
+    return names.get(sys.platform)
+
+
+def ask_interpreter(
+    interpreter: str, environ: Mapping[str, str] = os.environ, patience: float = _PATIENCE
+) -> Interpreter:
+    """What an interpreter says of itself; where it does not start, what its directories give away."""
+    told = _ask([interpreter, "-c", _ASK], _without_us(environ), patience)
+    if isinstance(told, tuple) and len(told) == 2 and isinstance(told[1], list):
+        return Interpreter(interpreter, str(told[0]), tuple(str(entry) for entry in told[1] if entry))
+    return _from_directories(interpreter)
+
+
+def packages_on(search_path: Iterable[str]) -> tuple[tuple[str, str], ...]:
+    """The versions of the packages that matter, as their metadata on this search path has them."""
+    found: dict[str, str] = {}
+    for directory in dict.fromkeys(search_path):
+        try:
+            entries = sorted(os.listdir(directory))
+        except (OSError, ValueError):  # a zip file, or a directory that is not there: both are usual on a search path
+            continue
+        for entry in entries:
+            name, version = _distribution(directory, entry)
+            # The first directory that has a package is the one that it is imported from.
+            if name and version and name not in found:
+                found[name] = version
+    for build in (*_BUILDS, *_NIGHTLY):
+        if "tensorflow" not in found and build in found:
+            found["tensorflow"] = found[build]
+    return tuple(sorted(found.items(), key=lambda item: (item[0] != "tensorflow", item[0])))
+
+
+def cpu_flags(root: str = "/") -> tuple[str, ...]:
+    """What the processor can do, in the words of /proc/cpuinfo."""
+    try:
+        # Only up to the first processor's list: the whole file takes long to write on a machine with many.
+        with open(os.path.join(root, "proc/cpuinfo"), encoding="utf-8", errors="replace") as file:
+            for line in file:
+                name, _, flags = line.partition(":")
+                if name.strip() in ("flags", "Features"):
+                    return tuple(flags.split())
+    except OSError:
+        pass
+    return _mac_flags() if sys.platform == "darwin" and root == "/" else ()
+
+
+def graphics_cards(root: str = "/") -> tuple[str, ...]:
+    """NVIDIA's cards with the driver's version, from its library where there is one, else from its files."""
+    signs = ("proc/driver/nvidia", "dev/nvidiactl", "dev/dxg")
+    may_be = sys.platform == "win32" or any(os.path.exists(os.path.join(root, path)) for path in signs)
+    if not may_be:
+        return ()
+    return (_cards_from_library() if root == "/" else ()) or _cards_from_files(root)
+
+
+def _ask(command: list[str], environ: Mapping[str, str] | None, patience: float) -> object:
+    """What a command prints behind our mark, as a Python value; None for every way in which that can fail."""
+    import ast
+
+    try:
+        done = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=environ,
+            timeout=patience,
+        )
+        # A site hook of the person's may print too, so only what stands behind our mark counts.
+        _, mark, value = done.stdout.decode("utf-8", "replace").rpartition(_MARK)
+        return ast.literal_eval(value.splitlines()[0]) if mark else None
+    except (OSError, ValueError, SyntaxError, IndexError, MemoryError, subprocess.SubprocessError):
+        return None
+
+
+def _without_us(environ: Mapping[str, str]) -> dict[str, str]:
+    """The environment without our variables and our hook, which would prepare this interpreter for a crash too."""
+    ours = Path(__file__).resolve().parents[1]
+    kept = {name: value for name, value in environ.items() if not name.startswith("TRIAGE_")}
+    if "PYTHONPATH" in kept:
+        entries = [entry for entry in kept["PYTHONPATH"].split(os.pathsep) if entry]
+        kept["PYTHONPATH"] = os.pathsep.join(e for e in entries if not Path(e).resolve().is_relative_to(ours))
+        if not kept["PYTHONPATH"]:
+            del kept["PYTHONPATH"]
+    return kept
+
+
+def _from_directories(interpreter: str) -> Interpreter:
+    """The version and site-packages of an interpreter that does not start, from where they lie beside it."""
+    try:
+        prefix = Path(interpreter).parent.parent
+        places = sorted(prefix.glob("lib/python3*/site-packages")) or sorted(prefix.glob("Lib/site-packages"))
+        config = read(str(prefix), "pyvenv.cfg")
+    except (OSError, ValueError):
+        return Interpreter(interpreter)
+    told = re.search(r"(?m)^version(?:_info)?\s*=\s*(\d+\.\d+\.\d+)", config)
+    folders = [place.parent.name.removeprefix("python") for place in places if place.parent.name != "Lib"]
+    version = told[1] if told else next(iter(folders), None)
+    return Interpreter(interpreter, version, tuple(str(place) for place in places))
+
+
+def _distribution(directory: str, entry: str) -> tuple[str | None, str | None]:
+    """Name and version of a package from its metadata directory, None for what is none or does not matter."""
+    stem, kind = os.path.splitext(entry)
+    if kind not in (".dist-info", ".egg-info"):
+        return None, None
+    name, _, rest = stem.partition("-")
+    name = re.sub(r"[-_.]+", "-", name).lower()
+    if not _matters(name):
+        return None, None
+    from importlib.metadata import PathDistribution
+
+    try:
+        version: str | None = PathDistribution(Path(directory, entry)).version
+    except Exception:  # a broken METADATA fails in a different way in every version of Python
+        version = None
+    # An egg's name goes on with the Python it was made for; a wheel's name ends with the version.
+    return name, version or rest.partition("-")[0] or None
+
+
+def _matters(name: str) -> bool:
+    return any(name.startswith(wanted[:-1]) if wanted.endswith("*") else name == wanted for wanted in PACKAGES)
+
+
+def _mac_flags() -> tuple[str, ...]:
+    try:
+        told = subprocess.run(
+            ["sysctl", "-n", "machdep.cpu.features", "machdep.cpu.leaf7_features"],
+            capture_output=True,
+            timeout=_PATIENCE,
+        ).stdout
+    except (OSError, subprocess.SubprocessError):
+        return ()
+    # Apple writes AVX1.0 and SSE4.2 for what Linux calls avx and sse4_2.
+    flags = told.decode("ascii", "replace").lower().replace("avx1.0", "avx").replace(".", "_").split()
+    return (*flags, platform.machine().lower()) if flags else ()
+
+
+def _cards_from_library() -> tuple[str, ...]:
+    """The cards as NVIDIA's own library names them, asked in a process of its own: a broken driver may kill it."""
+    from importlib.util import find_spec
+
+    try:
+        if find_spec("pynvml") is None:
+            return ()
+    except (ImportError, ValueError):
+        return ()
+    told = _ask([sys.executable, "-c", _ASK_CARDS], None, _PATIENCE)
+    if isinstance(told, tuple) and len(told) == 2 and isinstance(told[1], list):
+        return tuple(f"{name} (driver {told[0]})" for name in told[1])
+    return ()
+
+
+def _cards_from_files(root: str) -> tuple[str, ...]:
+    version = re.search(r"\b(\d{3}\.\d+(?:\.\d+)?)\b", read(root, "proc/driver/nvidia/version"))
+    try:
+        cards = sorted(Path(root, "proc/driver/nvidia/gpus").iterdir())
+    except OSError:
+        cards = []
+    models = [re.search(r"(?m)^Model:\s*(\S.*?)\s*$", read(str(card), "information")) for card in cards]
+    suffix = f" (driver {version[1]})" if version else ""
+    return tuple(f"{model[1]}{suffix}" for model in models if model)

@@ -1,0 +1,277 @@
+"""Memory after a failure: how much was used at most, against which limit, and whether the kernel killed for it.
+
+Everything is read from /proc and the cgroup files, and what cannot be read is None. `root` is where those files are
+looked for, so that the record of another machine can be read too. Annotations are not kept as texts here: named tuples
+would compile each of them, and this is loaded before every run.
+"""
+
+import os
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from triage.crash import Memory
+
+# Version 1 writes "no limit" as the largest number of whole pages; nobody has a machine with an exbibyte.
+_UNLIMITED = 1 << 60
+# From here on a known share decides, and a limit of which the share is unknown need not be told instead.
+_AT_LIMIT = 0.9
+_CONTAINER_WORDS = ("docker", "kubepods", "libpod", "containerd", "crio", "lxc", "garden")
+RESIDENT, VIRTUAL, DATA = "resident", "virtual", "data"
+
+
+class OomCounters(NamedTuple):
+    """How many processes the kernel has killed for memory so far: of our cgroup, and on the whole machine."""
+
+    cgroup: int | None = None
+    machine: int | None = None
+
+
+class OomKills(NamedTuple):
+    """Kills for memory since a snapshot; where only the machine counts them, another process may be the victim."""
+
+    number: int
+    machine_wide: bool
+
+
+class Usage(NamedTuple):
+    """The highest resident and virtual size of a process so far, and its data segment as it is now, in bytes."""
+
+    peak_rss: int | None = None
+    peak_virtual: int | None = None
+    data: int | None = None
+
+
+class Limit(NamedTuple):
+    """A limit in bytes, whose it is, and which kind of memory counts against it."""
+
+    bytes: int
+    source: str
+    counts: str
+
+
+class Cgroup(NamedTuple):
+    """A process's cgroup for one controller: its own directory first, then every ancestor that can be seen."""
+
+    version: int
+    directories: tuple[str, ...]
+
+
+def limits_before(root: str = "/") -> OomCounters:
+    """A snapshot of the kernel's kill counters, cheap enough to take before every run."""
+    group = cgroup_of("memory", None, root)
+    own = None
+    if group is not None:
+        # Version 2 adds up the cgroups below; version 1 counts its own processes only, and a child stays with us.
+        name = "memory.events" if group.version == 2 else "memory.oom_control"
+        own = _number_after("oom_kill", read(group.directories[0], name))
+    return OomCounters(own, _number_after("oom_kill", read(root, "proc/vmstat")))
+
+
+def kills_since(before: OomCounters, root: str = "/") -> int | None:
+    """How many kills for memory were counted since a snapshot, None where nothing counts them."""
+    kills = kills_told(before, root)
+    return kills.number if kills else None
+
+
+def kills_told(before: OomCounters, root: str = "/") -> OomKills | None:
+    """The same, with whether it is the cgroup that counted them or only the machine as a whole."""
+    now = limits_before(root)
+    if before.cgroup is not None and now.cgroup is not None:
+        return OomKills(max(0, now.cgroup - before.cgroup), False)
+    if before.machine is not None and now.machine is not None:
+        return OomKills(max(0, now.machine - before.machine), True)
+    return None
+
+
+def memory_of(pid: int, root: str = "/") -> Usage:
+    """What a process that is still there (running or held) has used; all None once it is gone."""
+    sizes = dict(line.split(":", 1) for line in read(root, f"proc/{pid}/status").splitlines() if ":" in line)
+    return Usage(_kibibytes(sizes.get("VmHWM")), _kibibytes(sizes.get("VmPeak")), _kibibytes(sizes.get("VmData")))
+
+
+def limits_of(pid: int | None = None, root: str = "/", environ: Mapping[str, str] = os.environ) -> list[Limit]:
+    """Every limit that holds for a process (ours where it is None or gone, since a child inherits them)."""
+    limits = list(_cgroup_limits(pid, root, environ))
+    limits += _process_limits(pid, root)
+    total = _machine_memory(root)
+    if total is not None:
+        limits.append(total)
+    return limits
+
+
+def limit_for(pid: int | None = None, root: str = "/", environ: Mapping[str, str] = os.environ) -> Limit | None:
+    """The tightest limit of a process."""
+    return min(limits_of(pid, root, environ), key=lambda limit: limit.bytes, default=None)
+
+
+def memory_facts(
+    peak_rss: int | None,
+    peak_virtual: int | None,
+    before: OomCounters,
+    pid: int | None = None,
+    root: str = "/",
+    environ: Mapping[str, str] = os.environ,
+) -> Memory:
+    """The figures of a process that failed, with the limit that it came closest to."""
+    usage = memory_of(pid, root) if pid is not None else Usage()
+    used = {
+        RESIDENT: _largest(peak_rss, usage.peak_rss),
+        VIRTUAL: _largest(peak_virtual, usage.peak_virtual),
+        DATA: usage.data,
+    }
+    limits = limits_of(pid, root, environ)
+    known = [limit for limit in limits if used[limit.counts] is not None]
+    closest = max(known, key=lambda limit: (used[limit.counts] or 0) / max(1, limit.bytes), default=None)
+    unknown = min((limit for limit in limits if limit not in known), key=lambda limit: limit.bytes, default=None)
+    if closest is None or (unknown and (used[closest.counts] or 0) < _AT_LIMIT * closest.bytes):
+        # A limit that may have been reached says more than another that was not: no share is better than a low one.
+        closest = unknown
+    return Memory(
+        peak_bytes=used[closest.counts] if closest else used[RESIDENT],
+        limit_bytes=closest.bytes if closest else None,
+        limit_source=closest.source if closest else None,
+        oom_kills=kills_since(before, root),
+    )
+
+
+def container(root: str = "/", environ: Mapping[str, str] = os.environ) -> str | None:
+    """Which kind of container this is, None where it is none that we know."""
+    if "KUBERNETES_SERVICE_HOST" in environ:
+        return "Kubernetes"
+    if os.path.exists(os.path.join(root, ".dockerenv")):
+        return "Docker"
+    if os.path.exists(os.path.join(root, "run/.containerenv")):
+        return "Podman"
+    paths = read(root, "proc/self/cgroup").lower()
+    return next((word for word in _CONTAINER_WORDS if word in paths), None)
+
+
+def cgroup_of(controller: str, pid: int | None = None, root: str = "/") -> Cgroup | None:
+    """Where a process's cgroup for a controller (memory, pids) lies in the file system."""
+    memberships = (pid is not None and read(root, f"proc/{pid}/cgroup")) or read(root, "proc/self/cgroup")
+    paths: dict[str, str] = {}
+    for line in memberships.splitlines():
+        _, _, rest = line.partition(":")
+        controllers, _, path = rest.partition(":")
+        paths.update((name, path) for name in controllers.split(","))
+    for version, inside, point in _cgroup_mounts(controller, root):
+        # The unified hierarchy is listed without a controller's name.
+        member = paths.get(controller if version == 1 else "")
+        if member is None:
+            continue
+        directories = tuple(_upwards(root, inside, point, member))
+        # Both versions may be mounted, and then a controller is in one of them only.
+        if version == 1 or any(controller in read(d, "cgroup.controllers").split() for d in directories):
+            return Cgroup(version, directories)
+    return None
+
+
+def read(root: str, path: str) -> str:
+    """A file's text, empty where it cannot be read."""
+    try:
+        with open(os.path.join(root, path), encoding="utf-8", errors="replace") as file:
+            return file.read()
+    except (OSError, ValueError):
+        return ""
+
+
+def limit_in(text: str, name: str) -> int | None:
+    """A soft limit from the text of /proc/PID/limits, None where there is none."""
+    for line in text.splitlines():
+        if line.startswith(name):
+            value = line[len(name) :].split()[:1]
+            return int(value[0]) if value and value[0].isdigit() else None
+    return None
+
+
+def _cgroup_mounts(controller: str, root: str) -> Iterator[tuple[int, str, str]]:
+    """The mounts that may hold a controller: version, the cgroup that is mounted, and where."""
+    for line in read(root, "proc/self/mountinfo").splitlines():
+        if "cgroup" not in line:
+            continue
+        left, _, right = line.partition(" - ")
+        mount, kind = left.split(), right.split()
+        if len(mount) < 5 or not kind:
+            continue
+        if kind[0] == "cgroup2":
+            yield 2, _unescaped(mount[3]), _unescaped(mount[4])
+        elif kind[0] == "cgroup" and controller in kind[-1].split(","):
+            yield 1, _unescaped(mount[3]), _unescaped(mount[4])
+
+
+def _upwards(root: str, inside: str, point: str, path: str) -> Iterator[str]:
+    """The directories of a cgroup and of its ancestors up to the mount, which in a container is the container's own."""
+    top = os.path.join(root, point.lstrip("/"))
+    below = path.removeprefix(inside.rstrip("/")) if path.startswith(inside.rstrip("/")) else ""
+    parts = [part for part in below.split("/") if part]
+    while parts and ".." not in parts:
+        directory = os.path.join(top, *parts)
+        if os.path.isdir(directory):
+            yield directory
+        parts.pop()
+    yield top
+
+
+def _unescaped(path: str) -> str:
+    return path.replace("\\040", " ").replace("\\011", "\t").replace("\\134", "\\")
+
+
+def _cgroup_limits(pid: int | None, root: str, environ: Mapping[str, str]) -> Iterator[Limit]:
+    group = cgroup_of("memory", pid, root)
+    if group is None:
+        return
+    file = "memory.max" if group.version == 2 else "memory.limit_in_bytes"
+    values = [read(directory, file).strip() for directory in group.directories]
+    found = [int(value) for value in values if value.isdigit()]
+    if group.version == 1:
+        # Ancestors outside a container's mount count too, and are in this figure only.
+        inherited = _number_after("hierarchical_memory_limit", read(group.directories[0], "memory.stat"))
+        found += [inherited] if inherited is not None else []
+    found = [value for value in found if value < _UNLIMITED]
+    if found:
+        whose = "container limit" if container(root, environ) else "limit"
+        yield Limit(min(found), f"{whose} (cgroup v{group.version})", RESIDENT)
+
+
+def _process_limits(pid: int | None, root: str) -> Iterator[Limit]:
+    text = (pid is not None and read(root, f"proc/{pid}/limits")) or read(root, "proc/self/limits")
+    # Neither counts what is resident: an address space is full long before its pages have been touched.
+    for name, source, counts in (
+        ("Max address space", "RLIMIT_AS", VIRTUAL),
+        ("Max data size", "RLIMIT_DATA", DATA),
+    ):
+        value = limit_in(text, name)
+        if value is not None:
+            yield Limit(value, source, counts)
+
+
+def _machine_memory(root: str) -> Limit | None:
+    text = read(root, "proc/meminfo")
+    sizes = dict(line.split(":", 1) for line in text.splitlines() if ":" in line)
+    total = _kibibytes(sizes.get("MemTotal"))
+    if total is not None:
+        swap = _kibibytes(sizes.get("SwapTotal"))
+        besides = f", {swap / 2**30:.1f} GiB of swap besides" if swap else ""
+        return Limit(total, f"the machine's memory{besides}", RESIDENT)
+    try:
+        pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if root == "/" else 0
+    except (OSError, ValueError, AttributeError):  # each system that lacks one of them says so in its own way
+        return None
+    return Limit(pages, "the machine's memory", RESIDENT) if pages > 0 else None
+
+
+def _number_after(word: str, text: str) -> int | None:
+    for line in text.splitlines():
+        name, _, value = line.partition(" ")
+        if name == word and value.strip().isdigit():
+            return int(value)
+    return None
+
+
+def _kibibytes(text: str | None) -> int | None:
+    number = text.split()[:1] if text else []
+    return int(number[0]) * 1024 if number and number[0].isdigit() else None
+
+
+def _largest(*values: int | None) -> int | None:
+    return max((value for value in values if value is not None), default=None)

@@ -1,0 +1,130 @@
+"""The processes of a run: who descends from whom, in which state they are, and how they are stopped and ended."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from contextlib import suppress
+from typing import NamedTuple
+
+# How long a process may take to follow SIGTERM before SIGKILL, and to be gone after that.
+_GRACE = 2.0
+
+
+class Running(NamedTuple):
+    """A process as the system lists it."""
+
+    pid: int
+    parent: int
+    state: str
+    command: str
+
+
+def descendants(root: int, marker: str | None = None) -> list[Running]:
+    """The process and all below it, parents first; with `marker` also those that carry it in their environment.
+
+    A process whose parent has died belongs to somebody else by then; the marker, the run's own directory, finds it.
+    """
+    listed = {process.pid: process for process in _all()}
+    found: dict[int, Running] = {root: listed[root]} if root in listed else {}
+    wanted = {root}
+    while wanted:
+        below = {p.pid: p for p in listed.values() if p.parent in wanted and p.pid not in found}
+        found.update(below)
+        wanted = set(below)
+    if marker is not None:
+        ours = (os.getpid(), *found)
+        found.update({p.pid: p for p in listed.values() if p.pid not in ours and _carries(p.pid, marker)})
+    return [process for process in found.values() if process.state != "Z"]
+
+
+def command_of(pid: int) -> list[str]:
+    """The command line of a process; empty where it can't be read."""
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            return [part.decode("utf-8", "replace") for part in file.read(65536).split(b"\0") if part]
+    except OSError:
+        return []
+
+
+def parent_of(pid: int) -> int | None:
+    """The parent of a process, or None when it is gone."""
+    return next((process.parent for process in [_read(pid)] if process), None)
+
+
+def is_gone(pid: int) -> bool:
+    """Whether a process has ended; one that waits to be reaped has."""
+    process = _read(pid)
+    return process is None or process.state in "ZX"
+
+
+def send(pid: int, number: int) -> None:
+    """Send a signal; a process that is gone does not matter."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.kill(pid, number)
+
+
+def end_all(pids: list[int]) -> None:
+    """End processes: asked first, made to after two seconds; stopped ones are woken to hear it."""
+    for pid in pids:
+        send(pid, signal.SIGTERM)
+        send(pid, signal.SIGCONT)
+    left = _wait_for(pids)
+    for pid in left:
+        send(pid, signal.SIGKILL)
+    _wait_for(left)
+
+
+def _wait_for(pids: list[int]) -> list[int]:
+    """Wait until they are gone, at most the time of grace; those that are still there."""
+    until = time.monotonic() + _GRACE
+    left = [pid for pid in pids if not is_gone(pid)]
+    while left and time.monotonic() < until:
+        time.sleep(0.02)
+        left = [pid for pid in left if not is_gone(pid)]
+    return left
+
+
+def _all() -> list[Running]:
+    if os.path.isdir("/proc/self"):
+        pids = [int(name) for name in os.listdir("/proc") if name.isdigit()]
+        return [process for process in map(_read, pids) if process]
+    return _through_psutil()
+
+
+def _read(pid: int) -> Running | None:
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            # The name stands in parentheses and may hold anything, also parentheses and spaces.
+            name, _, rest = file.read().decode("utf-8", "replace").partition("(")[2].rpartition(") ")
+    except OSError:
+        return _one_through_psutil(pid)
+    state, parent = rest.split()[:2]
+    return Running(pid, int(parent), state, name)
+
+
+def _carries(pid: int, marker: str) -> bool:
+    try:
+        with open(f"/proc/{pid}/environ", "rb") as file:
+            return marker.encode() in file.read()
+    except OSError:
+        return False
+
+
+def _through_psutil() -> list[Running]:
+    """macOS has no /proc."""
+    import psutil
+
+    found = []
+    for process in psutil.process_iter(["pid", "ppid", "status", "name"]):
+        told = process.info
+        state = "Z" if told["status"] == psutil.STATUS_ZOMBIE else "S"
+        found.append(Running(told["pid"], told["ppid"] or 0, state, told["name"] or ""))
+    return found
+
+
+def _one_through_psutil(pid: int) -> Running | None:
+    if os.path.isdir("/proc/self"):
+        return None
+    return next((process for process in _through_psutil() if process.pid == pid), None)

@@ -1,0 +1,254 @@
+"""The child's standard error, and its output where that goes to the same place: passed on at once, its ends kept.
+
+The child gets what it would have without us: a terminal where there is one, of the same size, a pipe where there is a
+pipe. Where standard output goes elsewhere it is not touched at all. One channel serves both where both go to the same
+place, because two would mix up the order of the lines.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from collections import deque
+from contextlib import suppress
+from typing import Any
+
+_FIRST = 1024 * 1024
+_LAST = 3 * 1024 * 1024
+_PIECE = 65536
+
+
+class Kept:
+    """The first and the last part of what went by; what lies between is counted."""
+
+    def __init__(self) -> None:
+        self._first = bytearray()
+        self._last: deque[bytes] = deque()
+        self._size = 0
+        self.dropped = 0
+        self.passed = 0
+
+    def add(self, data: bytes) -> None:
+        """Keep a piece, and drop the oldest of the last part when there is too much."""
+        self.passed += len(data)
+        room = _FIRST - len(self._first)
+        if room > 0:
+            self._first += data[:room]
+            data = data[room:]
+        if data:
+            self._last.append(data)
+            self._size += len(data)
+        while self._last and self._size - len(self._last[0]) > _LAST:
+            gone = len(self._last.popleft())
+            self._size -= gone
+            self.dropped += gone
+
+    @property
+    def content(self) -> bytes:
+        """What was kept; a line of its own stands where something is missing."""
+        gap = b"\n[triage: %d bytes left out here]\n" % self.dropped if self.dropped else b""
+        return bytes(self._first) + gap + b"".join(self._last)
+
+
+class Console:
+    """What stands between the child's descriptors 1 and 2 and ours."""
+
+    def __init__(self) -> None:
+        self.kept = Kept()
+        self.source = -1
+        self._inside = -1
+        self._files: list[tuple[int, int]] = []
+        self._terminal = False
+        self._modes: list[Any] | None = None
+        self._outer: list[Any] | None = None
+        self.output_is_read = False
+        errors, output = _status(2), _status(1)
+        self._both = errors is not None and output is not None and os.path.samestat(errors, output)
+        if output is not None and not self._both and stat.S_ISREG(output.st_mode):
+            self._files.append((1, _end_of(1)))
+            self.output_is_read = True
+        self.output_is_read |= self._both
+        if errors is None:
+            return
+        if stat.S_ISREG(errors.st_mode):
+            self._files.append((2, _end_of(2)))
+        elif os.isatty(2):
+            self._open_terminal()
+        else:
+            self.source, self._inside = os.pipe()
+
+    def file_actions(self) -> list[tuple[int, int, int]]:
+        """How posix_spawn must arrange the child's descriptors."""
+        if self._inside < 0:
+            return []
+        wanted = (1, 2) if self._both else (2,)
+        return [(os.POSIX_SPAWN_DUP2, self._inside, descriptor) for descriptor in wanted]
+
+    def started(self) -> None:
+        """The child has its end; ours must be closed so that the stream can end."""
+        if self._inside >= 0:
+            os.close(self._inside)
+            self._inside = -1
+        if self.source >= 0:
+            os.set_blocking(self.source, False)
+
+    def pump(self) -> bool:
+        """Pass on what there is; False when the stream has ended."""
+        try:
+            data = os.read(self.source, _PIECE)
+        except BlockingIOError:
+            return True
+        except OSError:  # a terminal's way of saying that nobody holds its other side
+            data = b""
+        if not data:
+            self.close()
+            return False
+        self.kept.add(data)
+        if self._terminal:
+            self._mirror_modes()
+        if not _passed_on(data):
+            # Whoever read this has gone; the child must notice, as it would without us.
+            self.close()
+            return False
+        return True
+
+    def drain(self) -> None:
+        """Pass on what is left, without waiting for a grandchild that holds the stream open."""
+        while self.source >= 0:
+            before = self.kept.passed
+            if not self.pump() or self.kept.passed == before:
+                break
+
+    def logs(self) -> list[tuple[str, bytes]]:
+        """What was said, by name; files that the child wrote to directly are read now."""
+        name = "output" if self._both else "stderr"
+        if self._files:
+            return [("stdout" if fd == 1 else name, _tail_of(fd, start)) for fd, start in self._files]
+        return [(name, self.kept.content)]
+
+    def leave_to_a_copier(self) -> None:
+        """Go on passing on, in a process of its own, what a grandchild that outlives the child still has to say."""
+        if self.source < 0 or os.fork() != 0:
+            return
+        try:
+            os.set_blocking(self.source, True)
+            os.setsid()
+            # Who reads our output must not wait for us, and the terminal's modes are no longer ours to put back.
+            for descriptor in (0, 1):
+                with suppress(OSError):
+                    os.close(descriptor)
+            self._outer = None
+            while self.pump():
+                pass
+        finally:
+            os._exit(0)
+
+    def close(self) -> None:
+        """Give the terminal back as it was and close our end."""
+        if self._outer is not None:
+            self._set_modes(self._outer)
+            self._outer = None
+        if self.source >= 0:
+            os.close(self.source)
+            self.source = -1
+
+    def follow_size(self) -> None:
+        """Give the child's terminal the size of ours."""
+        if not self._terminal or self.source < 0:
+            return
+        import fcntl
+        import termios
+
+        with suppress(OSError):
+            fcntl.ioctl(self.source, termios.TIOCSWINSZ, fcntl.ioctl(2, termios.TIOCGWINSZ, bytes(8)))
+
+    def _open_terminal(self) -> None:
+        import termios
+
+        try:
+            modes = termios.tcgetattr(2)
+            self.source, self._inside = os.openpty()
+            # Line ends are made into CR LF once, by the real terminal.
+            modes[1] &= ~termios.OPOST
+            termios.tcsetattr(self._inside, termios.TCSANOW, modes)
+        except (OSError, termios.error):
+            return
+        self._terminal = True
+        self._modes = termios.tcgetattr(self._inside)
+        self.follow_size()
+
+    def _mirror_modes(self) -> None:
+        """Follow a program that asks its output for single keys or no echo: the keys come from the real terminal."""
+        import termios
+
+        try:
+            modes = termios.tcgetattr(self.source)
+            if modes == (self._modes or modes) or os.tcgetpgrp(2) != os.getpgrp():
+                return
+            outer = termios.tcgetattr(2)
+            if self._outer is None:
+                self._outer = list(outer)
+            # Input, local and key settings; how output is written stays the real terminal's business.
+            for part in (0, 3, 6):
+                outer[part] = modes[part]
+            self._set_modes(outer)
+            self._modes = modes
+        except (OSError, termios.error):
+            pass
+
+    @staticmethod
+    def _set_modes(modes: list[Any]) -> None:
+        import termios
+
+        with suppress(OSError, termios.error):
+            termios.tcsetattr(2, termios.TCSANOW, modes)
+
+
+def _status(descriptor: int) -> os.stat_result | None:
+    try:
+        return os.fstat(descriptor)
+    except OSError:
+        return None
+
+
+def _end_of(descriptor: int) -> int:
+    return os.fstat(descriptor).st_size
+
+
+def _tail_of(descriptor: int, start: int) -> bytes:
+    """The new part of a file that is open for writing only."""
+    kept = Kept()
+    try:
+        with open(_path_of(descriptor), "rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            # A file that became smaller was emptied meanwhile: then all of it is new.
+            file.seek(start if start <= size else 0)
+            while data := file.read(_PIECE):
+                kept.add(data)
+    except OSError:
+        pass
+    return kept.content
+
+
+def _path_of(descriptor: int) -> str:
+    if sys.platform != "darwin":
+        return f"/proc/self/fd/{descriptor}"
+    import fcntl
+
+    return fcntl.fcntl(descriptor, fcntl.F_GETPATH, bytes(1024)).rstrip(b"\0").decode()
+
+
+def _passed_on(data: bytes) -> bool:
+    """Write all of it to standard error; False when nobody is there to read it."""
+    left = memoryview(data)
+    while left:
+        try:
+            left = left[os.write(2, left) :]
+        except BlockingIOError:
+            import select
+
+            select.select([], [2], [])
+        except OSError:
+            return False
+    return True

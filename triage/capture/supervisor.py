@@ -1,0 +1,299 @@
+"""Starts the child and stays with it to its end: passes on its output, notices crashes, hangs and interrupts.
+
+Everything that costs time is imported only when something has gone wrong: a healthy run must not feel us.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple
+
+from triage.capture.command import CannotStart, Program
+from triage.capture.faults import FaultDirectory, signal_that_was_taken
+from triage.capture.streams import Console
+
+if TYPE_CHECKING:
+    from triage.capture.holding import Held
+    from triage.capture.memory import OomCounters
+
+# How often crashes of processes that are not our own child are looked for; a crashed one waits at least four seconds.
+_LOOK_EVERY = 0.1
+_SWEEP_EVERY = 5.0
+_MANY = 64
+# Two interrupts so close together, with nothing printed in between, mean that the first had no effect.
+_INSISTENCE = 60.0
+_ROUNDS = 3
+
+
+class Ended(NamedTuple):
+    """How a run ended: the raw wait status, what was read of the processes that crashed or hung, and its output."""
+
+    pid: int
+    wait_status: int
+    seconds: float
+    peak_bytes: int
+    crashed: tuple[Held, ...]
+    hanging: tuple[Held, ...]
+    stopped_by: str | None
+    stopped_after: float
+    hooked: frozenset[int]
+    logs: tuple[tuple[str, bytes], ...]
+    output_is_read: bool
+    kills_before: OomCounters
+    refusals_before: int | None
+
+
+class Supervisor:
+    """One run of one program."""
+
+    def __init__(self, program: Program, faults: FaultDirectory, *, native: bool, tf_log: bool, timeout: float | None):
+        self._program = program
+        self._faults = faults
+        self._native = native
+        self._timeout = timeout
+        self._environment = faults.environment(hold=native, tf_log=tf_log)
+        self._console = Console()
+        self._pid = 0
+        self._crashed: dict[int, Held] = {}
+        self._hanging: list[Held] = []
+        self._stopped_by: str | None = None
+        self._stopped_after = 0.0
+        self._adopts = False
+        self._interrupts: list[tuple[float, int]] = []
+        self._look_at = self._sweep_at = 0.0
+
+    def run(self) -> Ended:
+        """Start the program and come back when it has ended; raises CannotStart."""
+        with _Signals(self) as wake_up:
+            began = time.monotonic()
+            if self._timeout is not None:
+                self._adopts = _adopt_orphans(True)
+            self._start()
+            # Looked up while the child starts, so that it does not wait for us.
+            from triage.capture.memory import limits_before
+            from triage.capture.resources import refusals_before
+
+            kills, refusals = limits_before(), refusals_before()
+            poller = select.poll()
+            poller.register(wake_up, select.POLLIN)
+            if self._console.source >= 0:
+                poller.register(self._console.source, select.POLLIN)
+            while not self._has_ended():
+                for descriptor, _ in poller.poll(_LOOK_EVERY * 1000):
+                    if descriptor == wake_up:
+                        os.read(wake_up, 4096)
+                    elif not self._console.pump():
+                        poller.unregister(descriptor)
+                self._look(began)
+            self._look_for_crashes()
+            self._console.drain()
+            _, wait_status, usage = os.wait4(self._pid, 0)
+            if self._adopts:
+                _adopt_orphans(False)
+        return Ended(
+            pid=self._pid,
+            wait_status=wait_status,
+            seconds=time.monotonic() - began,
+            peak_bytes=usage.ru_maxrss * (1 if os.uname().sysname == "Darwin" else 1024),
+            crashed=tuple(self._crashed.values()),
+            hanging=tuple(self._hanging),
+            stopped_by=self._stopped_by,
+            stopped_after=self._stopped_after,
+            hooked=self._faults.look().hooked,
+            logs=tuple(self._console.logs()),
+            output_is_read=self._console.output_is_read,
+            kills_before=kills,
+            refusals_before=refusals,
+        )
+
+    def leave(self) -> None:
+        """Let go of the streams; what a surviving grandchild says still reaches its reader."""
+        self._console.leave_to_a_copier()
+        self._console.close()
+
+    def forward(self, number: int) -> None:
+        """Hand on a signal that was sent to us and meant for the child."""
+        if self._pid:
+            with suppress(ProcessLookupError):
+                os.kill(self._pid, number)
+
+    def pass_on_unless_typed(self, number: int) -> None:
+        """Ctrl-C and Ctrl-\\ reach the child by themselves; the same signal from a program reaches only us."""
+        if not _is_in_foreground():
+            self.forward(number)
+
+    def resized(self) -> None:
+        """Our terminal has a new size; the child hears of it once its own terminal has it too."""
+        self._console.follow_size()
+        self.forward(signal.SIGWINCH)
+
+    def interrupted(self) -> None:
+        """A second Ctrl-C that changes nothing asks us to look and to end it."""
+        self.pass_on_unless_typed(signal.SIGINT)
+        now, said = time.monotonic(), self._console.kept.passed
+        self._interrupts = [(at, had) for at, had in self._interrupts if now - at < _INSISTENCE and had == said]
+        self._interrupts.append((now, said))
+
+    def _start(self) -> None:
+        arguments = self._program.arguments
+        try:
+            self._pid = os.posix_spawn(
+                self._program.path,
+                arguments,
+                self._environment,
+                file_actions=self._console.file_actions(),
+                # Python ignores these two for itself, and a child would inherit that.
+                setsigdef=[signal.SIGPIPE, signal.SIGXFSZ],
+            )
+        except OSError as error:
+            self._console.close()
+            raise CannotStart(
+                _why_not(self._program.path, error), 127 if isinstance(error, FileNotFoundError) else 126
+            ) from None
+        self._console.started()
+
+    def _has_ended(self) -> bool:
+        return os.waitid(os.P_PID, self._pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+
+    def _look(self, began: float) -> None:
+        now = time.monotonic()
+        if now >= self._look_at:
+            self._look_for_crashes()
+            self._look_at = now + _LOOK_EVERY
+        if now >= self._sweep_at:
+            self._sweep()
+            self._sweep_at = now + _SWEEP_EVERY
+        if self._stopped_by is None and self._timeout is not None and now - began >= self._timeout:
+            self._end("timeout", now - began)
+        elif self._stopped_by is None and len(self._interrupts) > 1:
+            self._end("interrupt", now - began)
+
+    def _look_for_crashes(self) -> None:
+        seen = self._faults.look()
+        for pid in seen.dumped:
+            if pid not in self._crashed:
+                self._take(pid, None)
+        for pid in sorted(seen.own - self._crashed.keys()) if self._native else ():
+            if number := signal_that_was_taken(pid):
+                self._take(pid, number)
+
+    def _take(self, pid: int, number: int | None) -> None:
+        from triage.capture.holding import read_crashed
+
+        self._crashed[pid] = read_crashed(pid, self._faults, number, native=self._native)
+
+    def _sweep(self) -> None:
+        """Forget workers that came and went without a fault."""
+        seen = self._faults.look()
+        if len(seen.hooked) > _MANY:
+            for pid in seen.hooked - {*seen.dumped, *self._crashed, self._pid}:
+                if not os.path.exists(f"/proc/{pid}"):
+                    self._faults.forget(pid)
+
+    def _end(self, why: str, after: float) -> None:
+        """Read the stacks of every process of the tree, then end them all."""
+        from triage.capture import processes
+        from triage.capture.holding import read_hanging
+
+        self._stopped_by, self._stopped_after = why, after
+        tree: list[int] = []
+        # Until it is stopped, a process may start others.
+        while new := self._alive_except(tree):
+            for pid in new:
+                processes.send(pid, signal.SIGSTOP)
+            tree += new
+        known = set(self._crashed)
+        self._hanging = [read_hanging(pid, self._faults) for pid in tree if pid not in known]
+        processes.end_all(tree)
+        # One that is asked to end may replace workers that ended before it.
+        for _ in range(_ROUNDS):
+            if not (left := self._alive_except([])):
+                break
+            processes.end_all(left)
+
+    def _alive_except(self, known: list[int]) -> list[int]:
+        from triage.capture import processes
+
+        root = os.getpid() if self._adopts else self._pid
+        found = processes.descendants(root, self._faults.path)
+        return [process.pid for process in found if process.pid not in (os.getpid(), *known)]
+
+
+class _Signals:
+    """The signals that concern us while a child runs, put back afterwards.
+
+    A child inherits ignored signals but not handlers, so handlers are set before it starts, and only where the signal
+    was not ignored already, as under nohup.
+    """
+
+    def __init__(self, supervisor: Supervisor) -> None:
+        self._handlers: dict[int, Callable[[int, object], object]] = {
+            signal.SIGCHLD: lambda number, frame: None,
+            signal.SIGINT: lambda number, frame: supervisor.interrupted(),
+            signal.SIGQUIT: lambda number, frame: supervisor.pass_on_unless_typed(number),
+            signal.SIGWINCH: lambda number, frame: supervisor.resized(),
+        }
+        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):
+            self._handlers[number] = lambda number, frame: supervisor.forward(number)
+        self._before: dict[int, object] = {}
+
+    def __enter__(self) -> int:
+        self._wake_up, self._written = os.pipe()
+        os.set_blocking(self._written, False)
+        for number, handler in self._handlers.items():
+            # A parent that ignores SIGCHLD has left us that, and then the child's status would be lost.
+            if number == signal.SIGCHLD or signal.getsignal(number) is not signal.SIG_IGN:
+                self._before[number] = signal.signal(number, handler)
+        # Without this a signal would only be noticed at the next look.
+        signal.set_wakeup_fd(self._written, warn_on_full_buffer=False)
+        return self._wake_up
+
+    def __exit__(self, *_: object) -> None:
+        signal.set_wakeup_fd(-1)
+        for number, handler in self._before.items():
+            signal.signal(number, handler)  # type: ignore[arg-type]
+        os.close(self._wake_up)
+        os.close(self._written)
+
+
+def _is_in_foreground() -> bool:
+    """Whether a terminal's keys send their signals to our group of processes, and so to the child."""
+    try:
+        terminal = os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY)
+    except OSError:
+        return False
+    try:
+        return os.tcgetpgrp(terminal) == os.getpgrp()
+    except OSError:
+        return False
+    finally:
+        os.close(terminal)
+
+
+def _adopt_orphans(wanted: bool) -> bool:
+    """Become the parent of descendants whose own parent dies (Linux), so that a timeout finds every one of them.
+
+    Only where a timeout is asked for: an orphan sees that its new parent is us and not process 1.
+    """
+    if not sys.platform.startswith("linux"):
+        return False
+    import ctypes
+
+    set_child_subreaper = 36
+    return bool(ctypes.CDLL(None).prctl(set_child_subreaper, int(wanted), 0, 0, 0) == 0)
+
+
+def _why_not(program: str, error: OSError) -> str:
+    import errno
+
+    if error.errno == errno.ENOEXEC:
+        return f"{program} is not a program that this system can run; try: triage run -- sh {program}"
+    if isinstance(error, FileNotFoundError):
+        return f"{program} could not be started: it, or the program that its first line names, does not exist."
+    return f"{program} could not be started ({error.strerror}); check that you may run it."

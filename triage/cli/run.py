@@ -1,0 +1,148 @@
+"""`triage run`: the program runs as it would without us; a report follows only where it failed."""
+
+from __future__ import annotations
+
+import math
+import os
+import signal
+import sys
+from contextlib import suppress
+
+import click
+
+import triage
+from triage.cli.options import report_options, write_report
+
+_OWN_FAILURE = 125
+
+
+class _Run(click.Command):
+    """Everything from the script on belongs to the script; and whether there was a `--` must be known."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.meta["as_given"] = _separator_comes_first(self, ctx, args)
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            if error.option_name in ("-m", "-c"):
+                raise click.UsageError(
+                    f"{error.option_name} is an option of Python; put the whole command behind --: "
+                    f"triage run -- python {error.option_name} …",
+                    ctx,
+                ) from None
+            raise
+
+
+def _separator_comes_first(command: click.Command, ctx: click.Context, args: list[str]) -> bool:
+    """Whether `--` stands before the first word that is neither an option of ours nor its value."""
+    takes_value = {
+        name
+        for parameter in command.get_params(ctx)
+        if isinstance(parameter, click.Option) and not parameter.is_flag
+        for name in parameter.opts
+    }
+    words = iter(args)
+    for word in words:
+        if word == "--":
+            return True
+        if not word.startswith("-"):
+            return False
+        if word in takes_value:
+            next(words, None)
+    return False
+
+
+@click.command(
+    "run",
+    cls=_Run,
+    context_settings={"allow_interspersed_args": False},
+    options_metavar="[OPTIONS]",
+    epilog="""\b
+Examples:
+  triage run train.py --epochs 3
+  triage run --timeout 600 -- python -m package.train
+  triage run -- pytest tests
+  triage run --tf-log train.py""",
+)
+@click.argument(
+    "words", nargs=-1, required=True, type=click.UNPROCESSED, metavar="SCRIPT [ARGS]... | -- COMMAND [ARGS]..."
+)
+@click.option("--python", metavar="PATH", help="The interpreter for SCRIPT; else the active environment's.")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="S",
+    help="After S seconds take every process's stacks and end them all (exit 124).",
+)
+@click.option("--tf-log", is_flag=True, help="Show TensorFlow's own log in this run, even where the script hides it.")
+@click.option("--no-native", is_flag=True, help="Do not hold a crashed process to read its native stack.")
+@report_options
+@click.pass_context
+def command(
+    ctx: click.Context,
+    words: tuple[str, ...],
+    python: str | None,
+    timeout: float | None,
+    tf_log: bool,
+    no_native: bool,
+    format_name: str,
+    output: str | None,
+    top: int,
+    no_redact: bool,
+    packs: tuple[str, ...],
+) -> None:
+    """Run a program and, where it fails, say why.
+
+    The program keeps its input, output, terminal, signals and exit code. Nothing is printed where it ends well; else
+    the report follows on standard error. Ctrl-C goes to the program; a second one that has no effect shows where it
+    hangs and ends it.
+
+    A crashed process is held for a few seconds, until its stack has been read, and then dies of its own signal.
+
+    Exit status: the program's own (128+n for signal n), 124 after a timeout, 125 where triage itself failed, 126 and
+    127 where the program could not be started.
+    """
+    if timeout is not None and not math.isfinite(timeout):
+        raise click.BadParameter("is a number of seconds, such as 600.", param_hint="--timeout")
+    if os.name != "posix":
+        click.echo("triage: run works on Linux and macOS; here, use: triage analyze LOG --exit-code CODE", err=True)
+        sys.exit(_OWN_FAILURE)
+    try:
+        outcome = triage.run(
+            words,
+            as_given=ctx.meta["as_given"],
+            python=python,
+            timeout=timeout,
+            native=not no_native,
+            tf_log=tf_log,
+            top=top,
+            redact=not no_redact,
+            signatures=packs,
+        )
+    except triage.CannotStart as error:
+        click.echo(f"triage: {error}", err=True)
+        sys.exit(error.code)
+    _say(outcome, format_name, output)
+    _end_like_the_child(outcome)
+
+
+def _say(outcome: triage.Ran, format_name: str, output: str | None) -> None:
+    """Print what there is to say; whatever goes wrong here, the child's exit code is still to be handed on."""
+    if sys.stderr is None:  # it was closed when we were started
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    try:
+        for sentence in outcome.problems:
+            click.echo(f"triage: {sentence}", err=True)
+        if outcome.report is not None:
+            write_report(outcome.report, format_name, output)
+    except Exception as error:
+        with suppress(OSError):
+            click.echo(f"triage: the report could not be written, a bug of ours: {error!r}", err=True)
+
+
+def _end_like_the_child(outcome: triage.Ran) -> None:
+    """Leave with the child's exit code; of an interrupt we die ourselves, so that a shell ends its loop as well."""
+    if outcome.signal == signal.SIGINT:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGINT)
+    sys.exit(outcome.exit_code)

@@ -1,0 +1,137 @@
+"""The native libraries of a process, with the version that the file's name or its wheel tells; none is opened."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+
+from triage.crash import Library, base_name
+
+# The version in a file's name. One number alone is that of the interface and tells no release, so two are asked for.
+_VERSIONS = (
+    re.compile(r"^libpython(?P<version>\d\.\d+)"),
+    re.compile(r"\.so\.(?P<version>\d+(?:\.\d+)+)$"),
+    # OpenBLAS writes its own beside a mark of the build: libopenblasp-r0.3.21.so, libopenblas64_p-r0-0cf96a72.3.23.so
+    re.compile(r"-r(?P<first>0)-[0-9a-f]{8}\.(?P<version>\d+\.\d+)(?:\.dev)?\.so"),
+    re.compile(r"-r?(?P<version>\d+(?:\.\d+)+)(?:\.dev)?\.so"),
+    re.compile(r"\.(?P<version>\d+(?:\.\d+)+)\.dylib$"),
+)
+_IS_LIBRARY = re.compile(r"\.so(?:\.|$)|\.dylib$|\.(?:dll|pyd)$", re.IGNORECASE)
+_CUDNN = re.compile(r"libcudnn\.so|libcudnn\.\d*\.?dylib|cudnn64_\d+\.dll")
+# Of each of these a process should have one; a second copy keeps books of its own about the same things.
+_ONE_OF = (
+    ("OpenMP runtime", re.compile(r"^(?:lib(?:iomp5|omp5?|gomp|iomp5md)(?:md)?\b|vcomp\d+)")),
+    ("protobuf", re.compile(r"^libprotobuf(?:-[0-9a-f]{8})?(?:\.|$)")),
+    ("cuDNN", re.compile(r"^(?:libcudnn\b|cudnn64_\d+)")),
+    ("CUDA runtime", re.compile(r"^(?:libcudart\b|cudart64_\d+)")),
+    ("cuBLAS", re.compile(r"^(?:libcublas\b|cublas64_\d+)")),
+    ("C++ runtime", re.compile(r"^libstdc\+\+")),
+)
+_IN_PACKAGES = re.compile(r"^(?P<packages>.*[/\\](?:site|dist)-packages)[/\\](?P<folder>[^/\\]+)[/\\](?P<part>[^/\\]+)")
+# Which distributions fill a folder of site-packages, where its name is not theirs.
+_FILLED_BY = {"tensorflow": ("tensorflow", "tf_nightly")}
+
+
+def paths_of(pid: int) -> tuple[str, ...]:
+    """The files of the libraries of a process that is still there."""
+    try:
+        with open(f"/proc/{pid}/maps", encoding="utf-8", errors="replace") as maps:
+            return paths_in(maps.read())
+    except OSError:
+        return ()
+
+
+def paths_in(maps: str) -> tuple[str, ...]:
+    """The files of the libraries that a maps text names, in the order of their addresses."""
+    paths = (fields[5] for line in maps.splitlines() if len(fields := line.split(None, 5)) == 6)
+    return tuple(dict.fromkeys(path for path in map(_still_there, paths) if _is_library(path)))
+
+
+def libraries_at(paths: Iterable[str]) -> tuple[Library, ...]:
+    """The libraries with these files, those first of which a process should have one only."""
+    found = dict.fromkeys(_library(path) for path in map(_still_there, paths) if _is_library(path))
+    return tuple(sorted(found, key=lambda library: not (library.name == "cudnn" or _kind(library.name))))
+
+
+def loaded_twice(paths: Iterable[str]) -> tuple[str, ...]:
+    """A sentence for each thing that a process has two of: OpenMP runtimes, protobufs, cuDNNs."""
+    kinds: dict[str, list[str]] = {}
+    for path in dict.fromkeys(map(_still_there, paths)):
+        if kind := _kind(base_name(path)):
+            kinds.setdefault(kind, []).append(path)
+    return tuple(
+        f"{_count(len(files))} {kind}s are loaded: {' and '.join(_apart(files))}"
+        for kind, files in kinds.items()
+        if len(files) > 1
+    )
+
+
+def _is_library(path: str) -> bool:
+    # Python's own modules are in every process and say nothing.
+    ours = path[:1] in ("[", "") or "/lib-dynload/" in path
+    return not ours and bool(_IS_LIBRARY.search(base_name(path)))
+
+
+def _still_there(path: str) -> str:
+    return path.strip().removesuffix(" (deleted)")
+
+
+def _kind(name: str) -> str | None:
+    return next((kind for kind, pattern in _ONE_OF if pattern.search(name)), None)
+
+
+def _library(path: str) -> Library:
+    name = base_name(path)
+    version = _version_of_wheel(path) or _version_in_name(name)
+    # A log tells cuDNN's version without a file, and signatures ask for it by this name.
+    return Library("cudnn" if _CUDNN.match(name) else name, version)
+
+
+def _version_in_name(name: str) -> str | None:
+    for pattern in _VERSIONS:
+        if match := pattern.search(name):
+            parts = match.groupdict()
+            return f"{parts['first']}.{parts['version']}" if parts.get("first") else parts["version"]
+    return None
+
+
+def _version_of_wheel(path: str) -> str | None:
+    """The release of the wheel that brought a library; only of NVIDIA's and TensorFlow's, which name the folder."""
+    match = _IN_PACKAGES.match(path)
+    if match is None:
+        return None
+    folder, part = match["folder"], match["part"]
+    prefixes = (f"nvidia_{part}",) if folder == "nvidia" else _FILLED_BY.get(folder, ())
+    # What lies in a folder of its own below tensorflow/ may be anything, its own libraries carry its name.
+    if not prefixes or (folder == "tensorflow" and not base_name(path).startswith("libtensorflow")):
+        return None
+    try:
+        names = sorted(os.listdir(match["packages"]))
+    except OSError:
+        return None
+    for name in names:
+        distribution, _, version = name.removesuffix(".dist-info").partition("-")
+        if name.endswith(".dist-info") and _is_variant(distribution.lower(), prefixes):
+            return version or None
+    return None
+
+
+def _is_variant(distribution: str, prefixes: tuple[str, ...]) -> bool:
+    """Whether a distribution is one of these or a build of it: nvidia_cudnn_cu12, tensorflow_cpu."""
+    builds = ("cpu", "gpu", "intel", "macos", "rocm", "aws", "cpu_aws")
+    for prefix in prefixes:
+        rest = distribution.removeprefix(prefix).removeprefix("_") if distribution.startswith(prefix) else None
+        if rest is not None and (rest == "" or rest in builds or re.fullmatch(r"cu\d+", rest)):
+            return True
+    return False
+
+
+def _count(number: int) -> str:
+    return {2: "two", 3: "three", 4: "four"}.get(number, str(number))
+
+
+def _apart(files: list[str]) -> list[str]:
+    """Names where they differ, whole paths where the same file name comes from two places."""
+    names = [base_name(file) for file in files]
+    return names if len(set(names)) == len(names) else files

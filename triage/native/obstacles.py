@@ -1,0 +1,185 @@
+"""Why a process could not be looked into, and what the person can do about it: one sentence each."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from triage.native.collecting import Told
+    from triage.native.mixed_stacks import Mixed
+
+_SYS_PTRACE = 1 << 19
+_MANAGERS = (
+    ("apt-get", "apt install"),
+    ("dnf", "dnf install"),
+    ("apk", "apk add"),
+    ("pacman", "pacman -S"),
+    ("zypper", "zypper install"),
+    ("conda", "conda install -c conda-forge"),
+)
+FACTS = "registers, faulting instruction and fault address"
+_STACKS = "native stack and Python stack"
+_NO_RIGHT = ("operation not permitted", "permission denied")
+_ABSENT = ("ModuleNotFoundError", "ImportError")
+
+
+def of_process(pid: int, mixed: Mixed, told: Told, *, crashed: bool) -> tuple[str, ...]:
+    """What could not be had from a living process, with what to do about it."""
+    from triage.native.holding import state_of
+
+    said = f"{mixed.detail} {told.failure or ''}".lower()
+    if mixed.failure or told.failure:
+        if any(words in said for words in _NO_RIGHT):
+            return (refused(pid),)
+        if state_of(pid) in (None, "Z", "X"):
+            return (gone(pid),)
+    return (*of_stacks(mixed, told, f"process {pid}"), *of_fault(told, crashed=crashed))
+
+
+def of_stacks(mixed: Mixed, told: Told, where: str) -> tuple[str, ...]:
+    """What pystack could not give; gdb has no Python frames, and gives native ones in its place if it can."""
+    if mixed.failure is None:
+        return ()
+    what = "Python stack" if told.threads else _STACKS
+    if mixed.failure in _ABSENT:
+        return (no_pystack(what),)
+    if mixed.failure == "timeout":
+        return (f"{what}: pystack took too long over {where}; try again when the machine is less busy",)
+    if mixed.failure in ("crash", "start", "answer"):
+        return (f"{what}: pystack failed on {where} ({mixed.detail}); 'pip install --upgrade pystack' may help",)
+    return (f"{what}: pystack finds no Python that it knows in {where}; it reads CPython 2.7 and 3.6 or newer",)
+
+
+def of_executable(found: str | None, given: str | None, *, is_there: bool, is_other: bool) -> tuple[str, ...]:
+    """What is wrong with the program that a core belongs to."""
+    if found is None and given is None:
+        return ("native stack: the core does not tell which program made it; name it with --executable PATH",)
+    name = given or found
+    if not is_there:
+        return (
+            f"native stack: {name}, which made the core, is not on this machine; copy it here and give --executable",
+        )
+    if is_other:
+        return (f"names of frames may be wrong: {name} is another build than the one that made the core",)
+    return ()
+
+
+def of_libraries(absent: list[str], other: list[str]) -> tuple[str, ...]:
+    """Which files of a core are not those of this machine."""
+    said = []
+    if absent:
+        said.append(f"frames in {_some(absent)}: not on this machine; analyze the core where it was made")
+    if other:
+        said.append(f"names of frames in {_some(other)} may be wrong: another build is installed now")
+    return tuple(said)
+
+
+def _some(paths: list[str]) -> str:
+    names = [os.path.basename(path) for path in paths]
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return ", ".join(names[:3]) + more
+
+
+def of_fault(
+    told: Told, *, crashed: bool, what: str = FACTS, remedy: str = "; a newer gdb may help"
+) -> tuple[str, ...]:
+    """What gdb could not give."""
+    if told.failure == "absent":
+        return (no_gdb(what),)
+    if told.failure == "timeout":
+        return (f"{what}: gdb took too long; try again when the machine is less busy",)
+    if told.failure:
+        return (f"{what}: gdb failed ({told.failure.rstrip('.')}){remedy}",)
+    if crashed and told.found is None:
+        return (f"{what}: no thread stands in the handler of a fatal signal",)
+    return ()
+
+
+def no_gdb(what: str) -> str:
+    """gdb is not installed."""
+    manager = next((command for program, command in _MANAGERS if shutil.which(program)), None)
+    pip = "'pip install crash-triage[gdb]'"
+    how = f"'{manager} gdb' or {pip}" if manager else pip
+    return f"{what}: gdb is not installed; install it with {how}"
+
+
+def no_pystack(what: str) -> str:
+    """pystack is not installed, which happens where it has no wheel."""
+    return f"{what}: pystack is not installed; install it with 'pip install pystack'"
+
+
+def not_linux() -> str:
+    """Another system: neither pystack nor our use of gdb works there."""
+    name = {"darwin": "macOS", "win32": "Windows"}.get(sys.platform, sys.platform)
+    reports = (
+        "; its own crash report, if it wrote one, is in ~/Library/Logs/DiagnosticReports" if name == "macOS" else ""
+    )
+    return f"native stack: it can be taken from a live process on Linux only, and this is {name}{reports}"
+
+
+def gone(pid: int) -> str:
+    """The process ended before it could be looked at."""
+    return f"native stack: process {pid} had ended before its stack could be taken; run it again"
+
+
+def refused(pid: int) -> str:
+    """The kernel does not let us trace the process; the reason is looked for, so that the advice fits."""
+    return f"native stack: the kernel does not let triage look into process {pid} ({_why_refused(pid)}"
+
+
+def _why_refused(pid: int) -> str:
+    tracer = _status(pid, "TracerPid")
+    if tracer not in (None, "0"):
+        return f"process {tracer} is tracing it already); end that debugger or strace and run it again"
+    try:
+        owner = os.stat(f"/proc/{pid}").st_uid
+    except OSError:
+        return "it has ended); run it again"
+    if os.geteuid() not in (0, owner):
+        return "it belongs to another user); run triage as that user"
+    scope = _read("/proc/sys/kernel/yama/ptrace_scope")
+    if scope == "3":
+        return "kernel.yama.ptrace_scope is 3, which only a reboot lowers); analyze a core of it instead"
+    may = _may_trace()
+    if in_container() and not may:
+        return "this container lacks the right to trace); start it with 'docker run --cap-add=SYS_PTRACE'"
+    if scope in ("1", "2") and not may:
+        return (
+            f"kernel.yama.ptrace_scope is {scope}); allow it with 'sudo sysctl kernel.yama.ptrace_scope=0', or run "
+            "triage as root"
+        )
+    if _status("self", "Seccomp") == "2":
+        return "a seccomp filter is set); start the container with 'docker run --security-opt seccomp=unconfined'"
+    return "it is protected); run triage as root"
+
+
+def in_container() -> bool:
+    """Whether we run in a container, as far as that shows."""
+    if os.path.exists("/.dockerenv") or os.path.exists("/run/.containerenv") or "container" in os.environ:
+        return True
+    groups = _read("/proc/1/cgroup") or ""
+    return any(word in groups for word in ("docker", "kubepods", "containerd", "libpod", "lxc"))
+
+
+def _may_trace() -> bool:
+    rights = _status("self", "CapEff")
+    return bool(rights and int(rights, 16) & _SYS_PTRACE)
+
+
+def _status(pid: int | str, field: str) -> str | None:
+    for line in (_read(f"/proc/{pid}/status") or "").splitlines():
+        name, _, value = line.partition(":")
+        if name == field:
+            return value.strip()
+    return None
+
+
+def _read(path: str) -> str | None:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read(65536).strip()
+    except OSError:
+        return None
