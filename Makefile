@@ -79,7 +79,7 @@ bench-start: $(VENV)-bench/.made
 	@$(VENV)-bench/bin/python benchmarks/start.py
 
 bench-run: $(VENV)-bench/.made $(VENV)/.tensorflow
-	@PAIRS=$(PAIRS) TENSORFLOW_PYTHON=$(BIN)/python $(VENV)-bench/bin/python benchmarks/run.py
+	@PAIRS=$(PAIRS) TENSORFLOW_PYTHON=$(CURDIR)/$(BIN)/python $(VENV)-bench/bin/python benchmarks/run.py
 
 clean:
 	rm -rf $(VENV) $(VENV)-bench build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -9,6 +9,7 @@ import sys
 
 import pytest
 from conftest import LOGS, clean_environment
+from running import CRASH, environment, primary_of, report_on
 
 import triage
 from triage.reports import renderer
@@ -120,6 +121,107 @@ def test_no_input_at_all_is_no_crash(knowledge):
     assert triage.analyze(knowledge=knowledge).verdict == "no-crash"
 
 
+# ---------------------------------------------------------------- running a program
+
+
+def by_library(cwd, code: str) -> tuple[object, subprocess.CompletedProcess[str]]:
+    """What a program of its own finds out with `triage.run`: the value that it leaves in `told`."""
+    program = f"import json, triage\n{code}\nopen('told.json', 'w').write(json.dumps(told))\n"
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=cwd,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads((cwd / "told.json").read_text("utf-8")), done
+
+
+def test_a_healthy_run_has_no_report(tmp_path):
+    (tmp_path / "well.py").write_text("import sys\nprint('all is well', *sys.argv[1:])\n")
+    told, done = by_library(tmp_path, "ran = triage.run(['well.py', '--epochs', '3'])\ntold = list(ran)")
+    assert told == [0, None, None, []]
+    assert (done.stdout, done.stderr) == ("all is well --epochs 3\n", "")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["told.json", "well.py"]
+
+
+@pytest.mark.parametrize(
+    ("line", "exit_code", "signal"),
+    [("raise SystemExit(3)", 3, None), ("raise ValueError('no')", 1, None), ("die()", 139, 11)],
+    ids=["exit", "exception", "crash"],
+)
+def test_a_failure_has_its_exit_code_its_signal_and_a_report(tmp_path, line, exit_code, signal):
+    (tmp_path / "ill.py").write_text(f"{CRASH}{line}\n")
+    told, done = by_library(
+        tmp_path,
+        "ran = triage.run(['ill.py'], native=False)\n"
+        "told = [ran.exit_code, ran.signal, ran.report.crash.exit.typed, ran.report.crash.rerun, ran.problems]",
+    )
+    assert told == [exit_code, signal, "SIGSEGV" if signal else str(exit_code), "ill.py", []]
+    assert "triage" not in done.stdout + done.stderr, "the report is for the caller, and nothing is printed"
+
+
+def test_what_cannot_be_started_raises_with_what_to_try(tmp_path):
+    (tmp_path / "train.py").write_text("pass\n")
+    told, _ = by_library(
+        tmp_path,
+        "told = []\n"
+        "for words, given in ((['trian.py'], False), (['no-such-program'], True), (['.'], False)):\n"
+        "    try:\n        triage.run(words, as_given=given)\n"
+        "    except triage.CannotStart as error:\n        told.append([str(error), error.code])",
+    )
+    assert told == [
+        ["trian.py does not exist (did you mean train.py?); check the path.", 127],
+        ["no-such-program: there is no such program on the PATH.", 127],
+        [". is a directory without a __main__.py; give the script in it.", 126],
+    ]
+
+
+def test_a_command_can_be_given_as_it_is(tmp_path):
+    told, done = by_library(tmp_path, "told = triage.run(['sh', '-c', 'echo $0; exit 4'], as_given=True).exit_code")
+    assert (told, done.stdout) == (4, "sh\n")
+
+
+def test_a_timeout_ends_it(tmp_path):
+    (tmp_path / "hangs.py").write_text("import time\ntime.sleep(600)\n")
+    told, _ = by_library(
+        tmp_path,
+        "ran = triage.run(['hangs.py'], timeout=1, native=False)\ntold = [ran.exit_code, ran.report.crash.hung]",
+    )
+    assert told == [124, True]
+
+
+def test_library_and_command_say_the_same_about_a_crash(tmp_path):
+    (tmp_path / "ill.py").write_text(f"{CRASH}die()\n")
+    _, by_command = report_on(tmp_path, "ill.py")
+    told, _ = by_library(
+        tmp_path,
+        "from triage.reports.json_report import as_dict\ntold = as_dict(triage.run(['ill.py'], native=False).report)",
+    )
+    assert isinstance(told, dict)
+    for same in ("verdict", "summary", "stack_key", "not_observable", "next", "ruled_out"):
+        assert told[same] == by_command[same]
+    causes = [[(d["cause"], round(d["confidence"], 2)) for d in report["diagnoses"]] for report in (told, by_command)]
+    assert causes[0] == causes[1] != []
+    assert [t["python_stack"] for t in primary_of(told)["threads"]] == [
+        t["python_stack"] for t in primary_of(by_command)["threads"]
+    ]
+
+
+def test_private_names_are_hidden_unless_they_are_wanted(tmp_path):
+    (tmp_path / "ill.py").write_text("raise FileNotFoundError('/home/alice/data.csv')\n")
+    told, _ = by_library(
+        tmp_path,
+        "told = ['alice' in triage.run(['ill.py'], redact=wish).report.crash.exceptions[0].message"
+        " for wish in (True, False)]",
+    )
+    assert told == [False, True]
+
+
 def test_explain_takes_numbers_and_names(knowledge):
     assert triage.explain(139, knowledge=knowledge) == triage.explain("139", knowledge=knowledge)
     assert triage.explain(-11, knowledge=knowledge).title == triage.explain("SIGSEGV", knowledge=knowledge).title
@@ -145,6 +247,12 @@ def test_importing_triage_imports_none_of_its_dependencies():
     loaded = modules_after("import triage")
     assert "triage" in loaded
     assert not loaded & {"click", "rich", "yaml", "tensorflow", "re2", "psutil", "minidump", "numpy"}
+
+
+def test_running_a_healthy_program_imports_neither_signatures_nor_diagnosis():
+    loaded = modules_after("import triage; assert triage.run(['true'], as_given=True) == (0, None, None, ())")
+    assert "triage.capture.supervisor" in loaded
+    assert not loaded & {"click", "rich", "yaml", "triage.diagnosis", "triage.knowledge.loading", "triage.native"}
 
 
 def test_analysing_imports_no_command_line_and_no_tensorflow():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import importlib.util
+import json
 import os
 import re
 import shutil
@@ -21,6 +22,7 @@ from conftest import LOGS, REPOSITORY, clean_environment
 
 import triage
 
+HOOK = "triage/capture/hook/sitecustomize.py"
 SIGNATURES = sorted(path.relative_to(REPOSITORY).as_posix() for path in (REPOSITORY / "signatures").rglob("*.yaml"))
 
 
@@ -182,6 +184,21 @@ def test_private_packs_work(installed, tmp_path):
     assert "own/slug" in installed.triage("signatures", "list", "--signatures", tmp_path / "p").stdout
 
 
+@pytest.mark.skipif(os.name != "posix", reason="triage run works on Linux and macOS")
+def test_a_crash_under_run_has_its_python_stack(installed, tmp_path):
+    """The hook is not imported but put before the child's own Python, so it must be a file that is found."""
+    script = tmp_path / "train.py"
+    script.write_text("import ctypes\ndef fit():\n    ctypes.string_at(8)\nfit()\n")
+    output = tmp_path / "report.json"
+    options = ("--no-native", "--python", installed.python, "--format", "json", "--output", output)
+    done = installed.triage("run", *options, script)
+    assert done.returncode == 139, done.stderr
+    crash = json.loads(output.read_text("utf-8"))["crash"]
+    (thread,) = [thread for thread in crash["processes"][0]["threads"] if thread["crashed"]]
+    assert [(Path(f["file"]).name, f["line"]) for f in thread["python_stack"][1:]] == [("train.py", 3), ("train.py", 4)]
+    assert Path(crash["environment"]["interpreter"]).parent == installed.python.parent
+
+
 def test_each_is_taken_from_where_it_should_be(wheel, editable, bare_source, source):
     where = "import triage; print(triage.__file__)"
     assert str(source) not in wheel.python_says(where)
@@ -196,7 +213,7 @@ def test_the_wheel_holds_the_knowledge_and_nothing_else(distributions):
     names = zipfile.ZipFile(distributions["wheel"]).namelist()
     for path in SIGNATURES:
         assert f"triage/{path}" in names
-    for path in ("triage/py.typed", "triage/reports/report.schema.json", "triage/knowledge/built_index.py"):
+    for path in ("triage/py.typed", "triage/reports/report.schema.json", "triage/knowledge/built_index.py", HOOK):
         assert path in names
     tops = {name.split("/")[0] for name in names}
     assert tops == {"triage", f"crash_triage-{triage.__version__}.dist-info"}
@@ -271,7 +288,7 @@ def test_the_sdist_holds_what_a_build_needs(distributions):
     with tarfile.open(distributions["sdist"]) as archive:
         names = {name.split("/", 1)[1] for name in archive.getnames() if "/" in name}
     assert {"setup.cfg", "setup.py", "pyproject.toml", "LICENSE", "README.md", *SIGNATURES} <= names
-    assert "triage/reports/report.schema.json" in names
+    assert {"triage/reports/report.schema.json", HOOK} <= names
 
 
 def test_the_sdist_builds_the_same_wheel_again(distributions):

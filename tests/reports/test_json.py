@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 from importlib.resources import files
+from typing import Any
 
 import jsonschema
 import pytest
 import yaml
 from conftest import LOGS
+from running import CRASH, environment, primary_of, report_on
 
 import triage
-from triage.crash import Crash, NativeFrame, Process, Thread
+from triage.crash import Crash, Environment, Fault, NativeFrame, Process, Thread
 from triage.reports.json_report import as_dict, render
 
 EXITS = {row["file"]: row["exit"] for row in yaml.safe_load((LOGS / "index.yaml").read_text("utf-8"))}
@@ -117,3 +119,111 @@ def test_evidence_points_at_the_line_that_says_it(knowledge):
     lines = path.read_text("utf-8").splitlines()
     (place,) = [b for b in report["diagnoses"][0]["because"] if "could not allocate" in b["text"]]
     assert "OOM when allocating tensor with shape[8192,128,128,1024]" in lines[place["line"] - 1]
+
+
+# ---------------------------------------------------------------- a program that we ran
+
+
+@pytest.fixture(scope="module")
+def live_report(tmp_path_factory):
+    """A worker, forked from a script that hides TensorFlow's log, crashed below ctypes and was held."""
+    folder = tmp_path_factory.mktemp("live")
+    (folder / "train.py").write_text(
+        CRASH + "import multiprocessing\n"
+        "worker = multiprocessing.get_context('fork').Process(target=die)\nworker.start()\nworker.join()\n"
+    )
+    done, report = report_on(folder, "train.py", native=True, env=environment(TF_CPP_MIN_LOG_LEVEL="3"))
+    assert done.returncode == 0
+    return report
+
+
+def test_a_live_report_is_valid(validator, live_report):
+    validator.validate(live_report)
+
+
+def undescribed(value: Any, form: dict[str, Any], schema: dict[str, Any], path: str = "") -> list[str]:
+    """The fields of a report that its schema says nothing about."""
+    form = schema["$defs"][form["$ref"].rsplit("/", 1)[-1]] if "$ref" in form else form
+    if isinstance(value, list):
+        return [found for one in value for found in undescribed(one, form.get("items", {}), schema, f"{path}[]")]
+    if not isinstance(value, dict) or "properties" not in form:
+        return []
+    unknown = [f"{path}.{name}" for name in value if name not in form["properties"]]
+    known = ((name, inner, form["properties"][name]) for name, inner in value.items() if name in form["properties"])
+    return unknown + [found for name, inner, f in known for found in undescribed(inner, f, schema, f"{path}.{name}")]
+
+
+def test_the_schema_describes_every_field_of_it(validator, live_report):
+    assert set(undescribed(live_report, validator.schema, validator.schema)) == set()
+
+
+def test_it_tells_every_process_and_which_one_it_is_about(live_report):
+    assert [process["role"] for process in live_report["crash"]["processes"]] == ["main", "worker"]
+    assert live_report["crash"]["primary"] == 1
+    assert live_report["crash"]["processes"][0]["fault"] is None
+    assert {process["forked_with"] for process in live_report["crash"]["processes"]} == {None}
+
+
+def test_it_tells_the_fault(require, live_report):
+    require("gdb")
+    require("ptrace")
+    fault = primary_of(live_report)["fault"]
+    assert (fault["signal"], fault["address"], fault["access"]) == ("SIGSEGV", "0x8", "read")
+    assert fault["instruction"]
+    assert fault["registers"] and all(value.startswith("0x") for value in fault["registers"].values())
+    assert 0 < fault["stack_used_bytes"] < fault["stack_limit_bytes"]
+
+
+def test_it_tells_both_stacks_of_the_crashed_thread(require, live_report):
+    require("ptrace")
+    (thread,) = [thread for thread in primary_of(live_report)["threads"] if thread["crashed"]]
+    assert [frame["function"] for frame in thread["python_stack"][:2]] == ["string_at", "die"]
+    assert "strlen" in thread["native_stack"][0]["function"]
+    assert {tuple(frame) for frame in thread["native_stack"]} == {
+        ("module", "function", "offset", "trust", "source", "own")
+    }
+    assert not any(frame["own"] for frame in thread["native_stack"]), "nothing here was built by the person"
+
+
+def test_it_tells_resources_and_machine(live_report):
+    crash = live_report["crash"]
+    assert set(crash["resources"]) == {
+        "threads",
+        "thread_limit",
+        "thread_limit_source",
+        "shm_bytes",
+        "shm_free_bytes",
+    }
+    assert crash["memory"]["peak_bytes"] > 0
+    assert crash["environment"]["interpreter"].endswith("python")
+    assert crash["environment"]["loaded_twice"] == []
+    assert crash["environment"]["hidden_log"] is None, "TensorFlow was not even loaded"
+
+
+def test_what_only_some_runs_tell_is_valid_too(validator, knowledge):
+    frame = NativeFrame("/work/_op.so", "Compute", 0x10, "cfi", "/work/op.cc:14", own=True)
+    process = Process(
+        4712, "worker", "train.py", threads=(Thread(crashed=True, native_stack=(frame,)),), forked_with="tensorflow",
+        fault=Fault("SIGSEGV", (1 << 64) - 8, "write", "mov [rax],rbx", (("rax", 0),), 4096, 8 << 20),
+    )  # fmt: skip
+    machine = Environment(hidden_log="TF_CPP_MIN_LOG_LEVEL=3, set by the script", loaded_twice=("two OpenMP runtimes",))
+    report = triage.analyze(b"", exit_code=139, knowledge=knowledge)
+    data = json.loads(render(report._replace(crash=Crash(processes=(process,), environment=machine, rerun="train.py"))))
+    validator.validate(data)
+    told = primary_of(data)
+    assert (told["forked_with"], told["fault"]["address"]) == ("tensorflow", "0xfffffffffffffff8")
+    assert (told["threads"][0]["native_stack"][0]["source"], told["threads"][0]["native_stack"][0]["own"]) == (
+        "/work/op.cc:14",
+        True,
+    )
+    assert data["crash"]["environment"]["hidden_log"] == machine.hidden_log
+    assert data["crash"]["environment"]["loaded_twice"] == ["two OpenMP runtimes"]
+
+
+def test_frames_that_were_left_out_of_a_long_stack_are_valid_too(validator, knowledge):
+    frames = (NativeFrame("_op.so", "recurse", trust="cfi"), NativeFrame(None, "900 more frames", trust="omitted"))
+    crash = Crash(processes=(Process(threads=(Thread(crashed=True, native_stack=frames),)),))
+    report = triage.analyze(b"", exit_code=139, knowledge=knowledge)._replace(crash=crash)
+    data = json.loads(render(report))
+    validator.validate(data)
+    assert [frame["trust"] for frame in primary_of(data)["threads"][0]["native_stack"]] == ["cfi", "omitted"]

@@ -5,11 +5,25 @@ from __future__ import annotations
 import re
 
 import pytest
+from building import exit_status
 from conftest import LOGS
 from markdown_it import MarkdownIt
 
 import triage
-from triage.report import Diagnosis, Evidence, FixStep, Question, RuledOut
+from triage.crash import (
+    Crash,
+    Environment,
+    ExitStatus,
+    Fault,
+    NativeFrame,
+    Place,
+    Process,
+    PythonException,
+    PythonFrame,
+    Thread,
+)
+from triage.diagnosis import diagnose
+from triage.report import Diagnosis, Evidence, FixStep, Question, Report, RuledOut
 from triage.reports.markdown import render
 
 NASTY = (
@@ -114,3 +128,143 @@ def test_the_whole_report_is_told(knowledge):
 def test_what_was_hidden_is_counted(knowledge):
     log = b"Traceback (most recent call last):\nFileNotFoundError: /home/alice/x\n"
     assert "hidden: " in render(triage.analyze(log, knowledge=knowledge))
+
+
+# ---------------------------------------------------------------- what a program that we ran tells
+
+
+RERUN = "train.py --epochs 3"
+HIDDEN = "TF_CPP_MIN_LOG_LEVEL=3, set by the script"
+TIMEOUT = ExitStatus(code=124, name="timeout", kind="timeout", meaning="it was still running after 60 s")
+
+
+def live(text: str = "", *, hangs: bool = False, **machine: str) -> Crash:
+    """A worker that died in native code (or a program that hangs); with a text, everything that it can choose is it."""
+    thread = Thread(
+        crashed=not hangs,
+        python_stack=(PythonFrame(f"/work/{text or 'train.py'}", 12, text or "fit"),),
+        native_stack=(
+            NativeFrame("/usr/lib/libc.so.6", text or "strlen"),
+            NativeFrame(None, "a frame that was not read", trust="omitted"),
+            NativeFrame("/work/_op.so", text or "Kernel<float, 2>::Compute(Context*)", source=text or "/work/op.cc:14"),
+        ),
+    )
+    ended = TIMEOUT if hangs else exit_status("139")
+    fault = None if hangs else Fault("SIGSEGV", 0x8, "read", text or "mov    eax,DWORD PTR [rdi]")
+    processes = (
+        Process(4711, exit=TIMEOUT if hangs else exit_status("1"), threads=(thread,) if hangs else ()),
+        Process(4712, "worker", exit=ended, threads=(thread,), fault=fault),
+    )
+    facts = {"python": "3.11.7", "os": "linux", "interpreter": "/work/.venv/bin/python", **machine}
+    return Crash(processes=processes, primary=1, rerun=text or RERUN, environment=Environment(**facts))
+
+
+def told(crash: Crash, knowledge) -> Report:
+    return diagnose(crash, knowledge, version="test")
+
+
+def bullets(report: Report) -> dict[str, list[str]]:
+    """The facts above the first heading, by their names, as they are rendered: code is its own text."""
+    found: dict[str, list[str]] = {}
+    for token in MarkdownIt("commonmark").parse(render(report).partition("\n### ")[0]):
+        if token.type == "inline" and token.content.startswith("**"):
+            text = "".join(child.content for child in token.children or ())
+            name, _, fact = text.partition(": ")
+            found.setdefault(name, []).append(fact)
+    return found
+
+
+def test_the_process_that_died_and_how_the_program_took_it(knowledge):
+    facts = bullets(told(live(), knowledge))
+    assert facts["died"] == [
+        "worker 4712: SIGSEGV (exit 139) at train.py:12 in fit: native code touched memory it may not use"
+    ]
+    assert facts["then"] == ["the program itself ended with exit 1"]
+
+
+def test_where_it_died(knowledge):
+    facts = bullets(told(live(), knowledge))
+    assert facts["where"] == ["strlen < Kernel::Compute, built from /work/op.cc:14"]
+    assert facts["fault"] == ["read of address 0x8 by mov eax,DWORD PTR [rdi]"]
+
+
+def test_a_stack_is_not_told_twice(knowledge):
+    report = told(live(), knowledge)
+    assert report.stack_key == "strlen < Kernel::Compute"
+    assert render(report).count(report.stack_key) == 1
+
+
+def test_a_key_that_differs_from_the_stack_is_told(knowledge):
+    crash = live()
+    frames = tuple(NativeFrame("libc.so.6", name) for name in ("raise", "abort", "Kernel::Check", "Kernel::Compute"))
+    thread = crash.processes[1].threads[0]._replace(native_stack=frames)
+    crash = crash._replace(processes=(crash.processes[0], crash.processes[1]._replace(threads=(thread,))))
+    facts = bullets(told(crash, knowledge))
+    assert facts["where"] == ["raise < abort < Kernel::Check"]
+    assert facts["stack"] == ["Kernel::Check < Kernel::Compute"]
+
+
+def test_the_interpreter_is_named(knowledge):
+    assert bullets(told(live(), knowledge))["with"] == ["Python 3.11.7 (/work/.venv/bin/python), linux"]
+
+
+def test_where_each_process_of_a_hang_waits(knowledge):
+    facts = bullets(told(live(hangs=True), knowledge))
+    assert facts["hung"] == [
+        "it was still running after 60 s",
+        "worker 4712: train.py:12 in fit, in strlen",
+        "main 4711: train.py:12 in fit, in strlen",
+    ]
+    assert not {"died", "then", "where", "fault"} & facts.keys()
+
+
+def test_of_hundreds_of_hanging_processes_some_are_told(knowledge):
+    crash = live(hangs=True)
+    many = (*crash.processes, *(crash.processes[1]._replace(pid=5000 + n) for n in range(200)))
+    hung = bullets(told(crash._replace(processes=many), knowledge))["hung"]
+    assert len(hung) == 10
+    assert hung[-1] == "and 194 more processes"
+
+
+def test_a_hidden_log_comes_before_the_facts_and_is_not_asked_for_again(knowledge):
+    output = render(told(live(hidden_log=HIDDEN, python=""), knowledge))
+    command = f"`triage run --tf-log {RERUN}`"
+    assert output.count("triage run --tf-log") == 1
+    assert output.index(command) < output.index("- **died**")
+    assert f"TensorFlow's own log was hidden ({HIDDEN})" in plain_text(output)
+
+
+def test_a_log_that_was_printed_is_not_called_hidden(knowledge):
+    assert "hidden" not in render(told(live(), knowledge))
+
+
+@pytest.mark.parametrize("hangs", [False, True], ids=["crash", "hang"])
+def test_nothing_that_a_program_chose_formats_mentions_or_refers(knowledge, hangs):
+    crash = live(NASTY, hangs=hangs, interpreter=NASTY, hidden_log=NASTY, python=NASTY, os=NASTY)
+    error = PythonException(NASTY, NASTY, NASTY, place=Place(0, 1))
+    output = render(told(crash._replace(exceptions=(error,), unread=(NASTY,)), knowledge))
+    assert "alert(1)" in output
+    assert not kinds(output) & {"link_open", "image", "em_open", "s_open", "table_open", "html_block", "fence"}
+    assert {token.content for token in tokens(output) if token.type == "html_inline"} <= {"<sub>", "</sub>"}
+    assert not MENTION.findall(plain_text(output)) and not REFERENCE.findall(plain_text(output))
+
+
+@pytest.mark.parametrize("hangs", [False, True], ids=["crash", "hang"])
+def test_no_line_feed_that_a_program_chose_begins_a_line(knowledge, hangs):
+    crash = live("x\n# heading\n- item\x1b[2J", hangs=hangs, interpreter="a\n# heading", hidden_log="b\n\n- item")
+    output = render(told(crash, knowledge))
+    assert not [line for line in output.splitlines() if line.startswith(("# ", "- item", "heading"))]
+    assert "\x1b" not in output
+
+
+def test_the_live_report_stays_short(knowledge):
+    facts = bullets(told(live(hidden_log=HIDDEN), knowledge))
+    assert sum(map(len, facts.values())) <= 7
+
+
+def test_a_real_run(run_triage, tmp_path):
+    (tmp_path / "train.py").write_text("import ctypes\ndef fit():\n    ctypes.string_at(8)\nfit()\n")
+    done = run_triage("run", "--no-native", "--format", "markdown", "--output", "report.md", "train.py")
+    output = (tmp_path / "report.md").read_text("utf-8")
+    assert done.returncode == 139
+    assert "- **died**: SIGSEGV (exit 139) at train.py:3 in fit: " in output

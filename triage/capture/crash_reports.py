@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import time
+from contextlib import suppress
 
 _DIRECTORY = "~/Library/Logs/DiagnosticReports"
 # ReportCrash writes it a moment after the death.
@@ -21,7 +23,7 @@ def crash_report_of(
         for path in _written_since(folder, since):
             content = _content(path)
             # .ips is JSON ("pid" : 4711), .crash is text (Process: Python [4711]).
-            if any(f"{before}{pid}{after}".encode() in content for before, after in _PID_FORMS):
+            if re.search(_ABOUT % (pid, pid), content, re.MULTILINE):
                 return os.path.basename(path), content
         if time.monotonic() >= until:
             break
@@ -29,15 +31,18 @@ def crash_report_of(
     return None
 
 
-_PID_FORMS = (('"pid" : ', ","), ('"pid":', ","), ("[", "]"))
+_ABOUT = rb'"pid" ?: ?%d,|^Process:.*\[%d\]'
 
 
 def _written_since(folder: str, since: float) -> list[str]:
     found = []
     with os.scandir(folder) as entries:
         for entry in entries:
-            if entry.name.endswith((".ips", ".crash")) and entry.is_file() and entry.stat().st_mtime >= since:
-                found.append((entry.stat().st_mtime, entry.path))
+            # A report that is being renamed as we look is seen at the next look.
+            with suppress(OSError):
+                written = entry.stat().st_mtime
+                if entry.name.endswith((".ips", ".crash")) and written >= since:
+                    found.append((written, entry.path))
     return [path for _, path in sorted(found, reverse=True)]
 
 

@@ -25,15 +25,17 @@ def line_about(pid: int, seconds: float, path: str = _LOG) -> str | None:
     The kernel numbers threads and not processes, so a Python thread with a later number is taken for one of ours.
     """
     since = time.monotonic() - seconds - _TOLERANCE
-    found = None
+    own = of_a_thread = None
     for stamp, text in _records(path):
         match = _FAULT.search(text)
         if match is None or stamp < since:
             continue
         number = int(match["number"])
-        if number == pid or (number > pid and match["name"].startswith("python")):
-            found = text
-    return found
+        if number == pid:
+            own = text
+        elif number > pid and match["name"].startswith("python"):
+            of_a_thread = text
+    return own or of_a_thread
 
 
 def _records(path: str) -> list[tuple[float, str]]:

@@ -55,7 +55,6 @@ PACKAGES = (
     "typing-extensions",
     "gast",
     "flatbuffers",
-    "setuptools",
 )
 # Other names under which TensorFlow itself is installed.
 _BUILDS = ("tensorflow-cpu", "tensorflow-gpu", "tensorflow-intel", "tensorflow-macos", "tensorflow-rocm")

@@ -62,6 +62,8 @@ class Console:
         self._terminal = False
         self._modes: list[Any] | None = None
         self._outer: list[Any] | None = None
+        self._name = ""
+        self._keys: Keyboard | None = None
         self.output_is_read = False
         errors, output = _status(2), _status(1)
         self._both = errors is not None and output is not None and os.path.samestat(errors, output)
@@ -105,8 +107,7 @@ class Console:
             self.close()
             return False
         self.kept.add(data)
-        if self._terminal:
-            self._mirror_modes()
+        self.follow_modes()
         if not _passed_on(data):
             # Whoever read this has gone; the child must notice, as it would without us.
             self.close()
@@ -146,6 +147,7 @@ class Console:
 
     def close(self) -> None:
         """Give the terminal back as it was and close our end."""
+        self._stop_keys()
         if self._outer is not None:
             self._set_modes(self._outer)
             self._outer = None
@@ -175,11 +177,14 @@ class Console:
         except (OSError, termios.error):
             return
         self._terminal = True
+        self._name = os.ttyname(self._inside)
         self._modes = termios.tcgetattr(self._inside)
         self.follow_size()
 
-    def _mirror_modes(self) -> None:
+    def follow_modes(self) -> None:
         """Follow a program that asks its output for single keys or no echo: the keys come from the real terminal."""
+        if not self._terminal or self.source < 0:
+            return
         import termios
 
         try:
@@ -195,7 +200,15 @@ class Console:
             self._set_modes(outer)
             self._modes = modes
         except (OSError, termios.error):
-            pass
+            return
+        self._stop_keys()
+        if not modes[3] & termios.ICANON and _is_opened_by_name(self._name):
+            self._keys = Keyboard(self.source)
+
+    def _stop_keys(self) -> None:
+        if self._keys is not None:
+            self._keys.stop()
+            self._keys = None
 
     @staticmethod
     def _set_modes(modes: list[Any]) -> None:
@@ -203,6 +216,50 @@ class Console:
 
         with suppress(OSError, termios.error):
             termios.tcsetattr(2, termios.TCSANOW, modes)
+
+
+class Keyboard:
+    """Types into the child's terminal what is typed at ours, for a pager that has opened its terminal by name.
+
+    Everybody else reads standard input, which is the real terminal, and must get the keys alone.
+    """
+
+    def __init__(self, terminal: int) -> None:
+        from threading import Thread
+
+        self._terminal = terminal
+        self._stopped, self._stop = os.pipe()
+        self._thread = Thread(target=self._type, daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Leave the keys to standard input again."""
+        os.close(self._stop)
+        self._thread.join()
+        os.close(self._stopped)
+
+    def _type(self) -> None:
+        import select
+
+        while True:
+            ready, _, _ = select.select([2, self._stopped], [], [])
+            if self._stopped in ready:
+                return
+            try:
+                os.write(self._terminal, os.read(2, 1024))
+            except OSError:
+                return
+
+
+def _is_opened_by_name(terminal: str) -> bool:
+    """Whether a process holds a terminal by another descriptor than the three that it was given."""
+    for pid in os.listdir("/proc") if os.path.isdir("/proc/self") else ():
+        with suppress(OSError):
+            if pid.isdigit() and int(pid) != os.getpid():
+                for number in os.listdir(f"/proc/{pid}/fd"):
+                    if int(number) > 2 and os.readlink(f"/proc/{pid}/fd/{number}") == terminal:
+                        return True
+    return False
 
 
 def _status(descriptor: int) -> os.stat_result | None:

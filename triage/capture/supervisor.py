@@ -164,6 +164,7 @@ class Supervisor:
     def _look(self, began: float) -> None:
         now = time.monotonic()
         if now >= self._look_at:
+            self._console.follow_modes()
             self._look_for_crashes()
             self._look_at = now + _LOOK_EVERY
         if now >= self._sweep_at:

@@ -41,7 +41,7 @@ def _diagnosis(rank: int, scored: Scored, share: float, facts: Facts) -> Diagnos
         confidence=round(min(share, 0.99), 4),
         because=tuple(_because(term, filled) for term in sorted(scored.hits, key=lambda term: -term.weight)),
         against=_against(scored, filled),
-        fix=tuple(step for fix in signature.fix if (step := _step(fix, filled))),
+        fix=tuple(step for fix in signature.fix if (step := _step(fix, filled, facts.crash.rerun))),
         grade=signature.grade,
         sources=tuple(source_name(source) for source in signature.sources),
     )
@@ -94,11 +94,26 @@ def in_words(clue: Clue) -> str:
     return clue.id.replace("-", " ")
 
 
-def _step(fix: Fix, values: dict[str, str]) -> FixStep | None:
+def _step(fix: Fix, values: dict[str, str], rerun: str | None) -> FixStep | None:
     do = fill(fix.do, values) or fix.otherwise
     if do is None:
         return None
-    return FixStep(do, fill(fix.run, values) if fix.run else None, fix.risk, fill(fix.verify, values) or fix.verify)
+    run = fill(fix.run, values) if fix.run else None
+    if run and rerun:
+        run = _for_this_program(run, rerun)
+    return FixStep(do, run, fix.risk, fill(fix.verify, values) or fix.verify)
+
+
+def _for_this_program(run: str, rerun: str) -> str:
+    """A command with the person's own script in it, where we ran it and know its name and arguments."""
+    if rerun.startswith("-- ") or "SCRIPT.js" in run:
+        return run
+    import shlex
+
+    run = run.replace("SCRIPT.py", "SCRIPT")
+    for before in ("python ", "triage run ", "triage run --tf-log ", "continue "):
+        run = run.replace(f"{before}SCRIPT", f"{before}{rerun}")
+    return run.replace("SCRIPT", shlex.split(rerun)[0])
 
 
 def _shorten(text: str) -> str:

@@ -10,7 +10,6 @@ from triage import patterns
 from triage.crash import Crash, Fault, Log, Memory, Place, Resources, Thread
 from triage.diagnosis.arithmetic import human_bytes
 from triage.diagnosis.versions import in_range
-from triage.instructions import missing_flag
 from triage.knowledge.clues import (
     AnyOf,
     EnvironmentSeen,
@@ -411,6 +410,8 @@ def _address_is(wanted: str, fault: Fault) -> Finding:
 def _needs_flag(wanted: bool, fault: Fault, flags: tuple[str, ...]) -> Finding:
     if not fault.instruction or not flags:
         return UNSEEN
+    from triage.instructions import missing_flag  # a table of patterns that few crashes need
+
     flag = missing_flag(fault.instruction, flags)
     values = {"instruction": " ".join(fault.instruction.split()), "flag": flag or ""}
     if flag is None:

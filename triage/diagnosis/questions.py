@@ -14,8 +14,6 @@ _MOST = 3
 _LOGGED = "triage run --tf-log SCRIPT"
 _RUN = "triage run SCRIPT"
 _ON_WINDOWS = "python -X faulthandler SCRIPT > crash.log 2>&1"
-# What a program that we ran ourselves has told already, or cannot tell.
-_SEEN_LIVE = {"exit", "python", "native", "fault", "memory", "module", "process", "environment"}
 _ASK = {
     "exit": ("With which exit code or signal did it end?", "triage analyze LOG --exit-code CODE"),
     "log": ("What does TensorFlow's own log say up to the end?", _LOGGED),
@@ -33,7 +31,10 @@ def next_questions(crash: Crash, knowledge: Knowledge, ranking: Ranking, verdict
     """Questions for an undecided case, the most separating first; none when the cause is found."""
     if verdict == DIAGNOSED:
         return ()
-    hidden = _hidden_log(crash)
+    advice = [*_hidden_log(crash), *_status_advice(crash, knowledge)]
+    if crash.rerun is not None:
+        # A program that we ran has told everything else already, or cannot tell it.
+        return tuple(advice[:_MOST])
     leading = [scored for scored, _ in ranking.causes[:6]]
     missing: dict[str, tuple[float, list[str]]] = {}
     for scored in leading:
@@ -46,10 +47,8 @@ def next_questions(crash: Crash, knowledge: Knowledge, ranking: Ranking, verdict
     questions = [
         Question(_ASK[kind][0], _command(kind, crash), would_separate=tuple(causes))
         for kind, (_, causes) in sorted(missing.items(), key=lambda item: -item[1][0])
-        if crash.rerun is None or kind not in _SEEN_LIVE
     ]
-    advice = _status_advice(crash, knowledge)
-    return tuple([*hidden, *advice, *questions][:_MOST])
+    return tuple([*advice, *questions][:_MOST])
 
 
 def _command(kind: str, crash: Crash) -> str:

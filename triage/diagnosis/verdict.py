@@ -112,7 +112,10 @@ def not_observable(crash: Crash, knowledge: Knowledge) -> tuple[str, ...]:
     if crash.exit is None:
         missing.append("exit status: not told (give it with --exit-code)")
     if not any(thread.native_stack for thread in threads) and not _told(missing, "native stack") and not raised(crash):
-        missing.append("native stack: the log holds none (run it with triage run)")
+        if crash.rerun is None:
+            missing.append("native stack: the log holds none (run it with triage run)")
+        elif crash.exit is None or crash.exit.is_death:
+            missing.append("native stack: none was read")
     if not any(thread.python_stack for thread in threads) and not any(error.frames for error in crash.exceptions):
         missing.append("Python stack: there is none" + (" (run it with triage run)" if crash.rerun is None else ""))
     if crash.memory.peak_bytes is None:

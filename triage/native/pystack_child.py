@@ -30,7 +30,7 @@ def main(arguments: list[str]) -> None:
 def _answer(arguments: list[str], descriptor: int) -> None:
     """Write the answer and leave at once: to free a chain of ten thousand frames could crash what already worked."""
     try:
-        told: dict[str, Any] = {"threads": [_thread(thread) for thread in _threads(arguments)]}
+        told: dict[str, Any] = {"threads": _told(arguments)}
     except Exception as error:
         told = {"error": type(error).__name__, "text": str(error)}
     with os.fdopen(descriptor, "w", encoding="utf-8", errors="surrogateescape") as answer:
@@ -61,6 +61,17 @@ def _stay_small() -> None:
     resource.setrlimit(resource.RLIMIT_DATA, (limit, most))
 
 
+def _told(arguments: list[str]) -> list[dict[str, Any]]:
+    from triage.native.code_names import listen, repaired
+
+    log = listen()
+    threads = _threads(arguments)
+    versions = [tuple(thread.python_version) if thread.python_version else None for thread in threads]
+    stacks = [[[f.code.filename, f.code.location.lineno, f.code.scope] for f in thread.frames] for thread in threads]
+    stacks = repaired([stack[::-1] for stack in stacks], versions, log, _memory(arguments))
+    return [_thread(thread, stack) for thread, stack in zip(threads, stacks, strict=True)]
+
+
 def _threads(arguments: list[str]) -> list[Any]:
     from pystack.engine import NativeReportingMode, get_process_threads, get_process_threads_for_core
 
@@ -71,14 +82,36 @@ def _threads(arguments: list[str]) -> list[Any]:
     return get_process_threads_for_core(core, executable, native_mode=NativeReportingMode.ALL, locals=False)
 
 
-def _thread(thread: Any) -> dict[str, Any]:
-    python = [[f.code.filename, f.code.location.lineno, f.code.scope] for f in thread.frames]
+def _memory(arguments: list[str]) -> Callable[[int, int], bytes]:
+    """Reads what stands at an address, as far as it can be had; nothing is opened before it is asked for."""
+
+    def of_process(address: int, size: int) -> bytes:
+        try:
+            with open(f"/proc/{arguments[1]}/mem", "rb", buffering=0) as memory:
+                return os.pread(memory.fileno(), size, address)
+        except (OSError, OverflowError):
+            return b""
+
+    def of_core(address: int, size: int) -> bytes:
+        from triage.native.core_file import NotACore, read_core
+
+        try:
+            cores.extend([] if cores else [read_core(arguments[1])])
+            return bytes(cores[0].memory(address, size))
+        except (OSError, NotACore):
+            return b""
+
+    cores: list[Any] = []
+    return of_process if arguments[0] == "process" else of_core
+
+
+def _thread(thread: Any, python: list[Any]) -> dict[str, Any]:
     native = [[f.address, f.symbol, f.library, f.path, f.linenumber] for f in thread.native_frames]
     return {
         "tid": thread.tid,
         "name": thread.name or "",
         "version": list(thread.python_version or ()),
-        "python": _ends(python[::-1]),
+        "python": _ends(python),
         "native": _ends(native[::-1]),
     }
 

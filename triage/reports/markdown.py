@@ -5,8 +5,11 @@ from __future__ import annotations
 import re
 
 from triage.report import NO_CRASH, UNKNOWN, Diagnosis, Evidence, Report
+from triage.reports import happened
 from triage.reports.harmless import harmless
 
+# A program can have hundreds of processes, and they mostly wait for the same thing.
+_HANGING = 8
 _REFERENCE = re.compile(r"(@|#|GH-)(?=[A-Za-z0-9])")
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~@])")
 
@@ -14,20 +17,9 @@ _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~@])")
 def render(report: Report) -> str:
     """The whole report; text from an input is escaped, so that it mentions nobody and formats nothing."""
     parts = [f"## {_title(report)}", "", _escape(report.summary), ""]
-    crash = report.crash
-    if crash.exit and crash.exit.is_failure:
-        parts.append(f"- **died**: {_escape(crash.exit.label)}: {_escape(crash.exit.meaning)}")
-    if crash.exceptions:
-        last = crash.exceptions[-1]
-        parts.append(f"- **exception**: {_code(f'{last.short_type}: {last.gist}')}")
-    if report.stack_key:
-        parts.append(f"- **stack**: {_code(report.stack_key)}")
-    told = [f"{name} {version}" for name, version in crash.environment.packages]
-    told += [f"Python {crash.environment.python}"] if crash.environment.python else []
-    told += [crash.environment.os] if crash.environment.os else []
-    if told:
-        parts.append(f"- **with**: {_escape(', '.join(told))}")
-    parts.append("")
+    if hidden_log := happened.hidden_log(report):
+        parts += [f"{_escape(hidden_log.sentence)} {_code(hidden_log.command)}", ""]
+    parts += [*_what_happened(report), ""]
     if report.diagnoses and report.verdict not in (UNKNOWN, NO_CRASH):
         parts += _first(report.diagnoses[0])
     others = report.diagnoses if report.verdict == UNKNOWN else report.diagnoses[1:]
@@ -36,12 +28,35 @@ def render(report: Report) -> str:
     parts += _list("Other crashes in this log", others_here)
     parts += _list("Ruled out", [f"{_code(entry.cause)}: {_escape(entry.because)}" for entry in report.ruled_out])
     parts += _list("Not seen", [_escape(text) for text in report.not_observable])
-    parts += _list("Next", [_escape(q.ask) + (f" {_code(q.run)}" if q.run else "") for q in report.next])
+    parts += _list("Next", [_escape(q.ask) + (f" {_code(q.run)}" if q.run else "") for q in happened.questions(report)])
     hidden = ", ".join(f"{count} {kind}" for kind, count in report.redactions)
     closing = f"triage {report.version}, signatures {report.signatures[:19]}" + (
         f"; hidden: {hidden}" if hidden else ""
     )
     return "\n".join([*parts, f"<sub>{_escape(closing)}</sub>"]) + "\n"
+
+
+def _what_happened(report: Report) -> list[str]:
+    crash = report.crash
+    parts = [f"- **hung**: {_escape(sentence)}" for sentence in happened.hung(crash, _HANGING)]
+    if crash.exit and crash.exit.is_failure and (death := happened.died(crash)):
+        parts.append(f"- **died**: {_escape(death)}: {_escape(crash.exit.meaning)}")
+    if reaction := happened.reaction(crash):
+        parts.append(f"- **then**: {_escape(reaction)}")
+    if crash.exceptions:
+        last = crash.exceptions[-1]
+        parts.append(f"- **exception**: {_code(f'{last.short_type}: {last.gist}')}")
+    if frames := happened.native_frames(crash):
+        source = happened.own_source(crash)
+        parts.append(f"- **where**: {_code(frames)}" + (f", built from {_code(source)}" if source else ""))
+    if fault := happened.fault(crash):
+        parts.append(f"- **fault**: {_code(fault)}")
+    if report.stack_key and report.stack_key != frames:
+        parts.append(f"- **stack**: {_code(report.stack_key)}")
+    environment = crash.environment
+    told = [f"{name} {version}" for name, version in environment.packages]
+    told += [text for text in (happened.python(crash), environment.os) if text]
+    return parts + ([f"- **with**: {_escape(', '.join(told))}"] if told else [])
 
 
 def _title(report: Report) -> str:

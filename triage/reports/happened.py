@@ -1,0 +1,164 @@
+"""What happened, in the words that the text and the Markdown report share: who died, where, and what waited for what.
+
+Nothing here is escaped; each format does that in its own way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from triage.crash import Crash, PythonFrame, Thread, base_name
+from triage.patterns import compile as pattern
+from triage.report import DIAGNOSED, NO_CRASH, Question, Report
+
+_NATIVE_FRAMES = 3
+_SHOW_LOG = "triage run --tf-log"
+# The C library, the C++ runtime, Python and its own extension modules.
+_SYSTEM_LIBRARY = r"^(?:lib(?:c|m|dl|pthread|stdc\+\+|gcc_s|ffi|python)[-.\d]|ld[-.]|python|\[|.*\.cpython-)"
+
+
+class HiddenLog(NamedTuple):
+    """That the log which decides such cases was not there to be read, and the command that brings it."""
+
+    sentence: str
+    command: str
+
+
+def hidden_log(report: Report) -> HiddenLog | None:
+    """What to say before anything else; None where a log was printed, or a line that was not hidden has decided it."""
+    crash = report.crash
+    if report.verdict == NO_CRASH or not (crash.environment.hidden_log and crash.rerun):
+        return None
+    if report.verdict == DIAGNOSED and any(e.place and e.place.line for e in report.diagnoses[0].because):
+        return None
+    sentence = f"TensorFlow's own log was hidden ({crash.environment.hidden_log}); see what it says:"
+    return HiddenLog(sentence, f"{_SHOW_LOG} {crash.rerun}")
+
+
+def questions(report: Report) -> tuple[Question, ...]:
+    """What to find out next, without what was said first."""
+    said = hidden_log(report) is not None
+    return tuple(question for question in report.next if not (said and (question.run or "").startswith(_SHOW_LOG)))
+
+
+def died(crash: Crash) -> str | None:
+    """Which process died, of what, and at which line; None where nothing says that one did, or where it hung."""
+    frame = _own_frame(crash)
+    at = f" at {_line(frame)}" if frame else ""
+    if crash.hung:
+        return None
+    if crash.exit and crash.exit.is_failure:
+        return _who(crash) + crash.exit.label + at
+    return crash.exceptions[-1].short_type + at if crash.exceptions else None
+
+
+def reaction(crash: Crash) -> str | None:
+    """How the program took the death of one of its processes."""
+    if not crash.processes or crash.processes[crash.primary].role == "main" or crash.hung:
+        return None
+    main = next((process for process in crash.processes if process.role == "main"), None)
+    if main is None or main.exit is None:
+        return None
+    if main.exit.kind == "timeout":
+        return f"the program waited on: {main.exit.meaning}"
+    ended = main.exit.label if main.exit.is_failure else "exit 0, as if nothing had happened"
+    return f"the program itself ended with {ended}"
+
+
+def hung(crash: Crash, most: int | None = None) -> list[str]:
+    """How long a hanging program ran, and where each of its processes was blocked; at most so many are told."""
+    if not crash.hung:
+        return []
+    sentences = [process.exit.meaning for process in crash.processes[:1] if process.exit]
+    blocked = [
+        (process, thread) for process in crash.processes if (thread := _main_thread(process.threads)) is not None
+    ]
+    # The process that the report is about is told wherever the list is cut.
+    blocked.sort(key=lambda pair: pair[0] is not crash.processes[crash.primary])
+    for process, thread in blocked[:most]:
+        frame = _nearest(thread.python_stack)
+        at = _line(frame) if frame else "no Python line"
+        inside = f", in {thread.native_stack[0].name}" if thread.native_stack else ""
+        sentences.append(f"{process.role} {process.pid}: {at}{inside}")
+    left = len(blocked) - len(blocked[:most])
+    return sentences + ([f"and {left} more processes" if left > 1 else "and one more process"] if left else [])
+
+
+def native_frames(crash: Crash) -> str | None:
+    """The innermost native functions of the thread that crashed."""
+    thread = _native_thread(crash)
+    if thread is None:
+        return None
+    return " < ".join([frame.name for frame in thread.native_stack if frame.trust != "omitted"][:_NATIVE_FRAMES])
+
+
+def own_source(crash: Crash) -> str | None:
+    """The innermost source line that is not the C library's or Python's: the person's own native code, mostly."""
+    thread = _native_thread(crash)
+    for frame in thread.native_stack if thread else ():
+        if frame.source and frame.module and not pattern(_SYSTEM_LIBRARY).search(base_name(frame.module)):
+            return frame.source
+    return None
+
+
+def fault(crash: Crash) -> str | None:
+    """What the processor could not do."""
+    found = crash.processes[crash.primary].fault if crash.processes else None
+    if found is None:
+        return None
+    touched = f"{found.access or 'access'} of address 0x{found.address:x}" if found.address is not None else ""
+    instruction = " ".join((found.instruction or "").split())
+    return " by ".join(part for part in (touched, instruction) if part) or None
+
+
+def tensorflow(crash: Crash) -> str | None:
+    """Which TensorFlow it was; one that is installed but was not loaded is not part of what happened."""
+    environment = crash.environment
+    loaded = any("tensorflow" in library.name for library in environment.libraries)
+    version = environment.package("tensorflow") if loaded or not environment.libraries_complete else None
+    return f"TensorFlow {version}" if version else None
+
+
+def python(crash: Crash) -> str | None:
+    """Which Python it was, and where it lies."""
+    environment = crash.environment
+    where = f" ({environment.interpreter})" if environment.interpreter else ""
+    return f"Python {environment.python}{where}" if environment.python else None
+
+
+def _who(crash: Crash) -> str:
+    """Which process died, where it was not the program itself."""
+    process = crash.processes[crash.primary]
+    if process.role == "main":
+        return ""
+    number = f" {process.pid}" if process.pid else ""
+    return f"{process.role}{number}: "
+
+
+def _line(frame: PythonFrame) -> str:
+    return f"{base_name(frame.file)}:{frame.line} in {frame.function}"
+
+
+def _native_thread(crash: Crash) -> Thread | None:
+    return next((thread for thread in crash.threads if thread.crashed and thread.native_stack), None)
+
+
+def _main_thread(threads: Sequence[Thread]) -> Thread | None:
+    """The thread that runs the script, else one that runs Python, else any."""
+    running = [thread for thread in threads if thread.python_stack]
+    started = (thread for thread in running if thread.python_stack[-1].function == "<module>")
+    return next(started, next(iter((*running, *threads)), None))
+
+
+def _own_frame(crash: Crash) -> PythonFrame | None:
+    """The innermost frame of the person's own code; the innermost of all where there is none."""
+    stacks = [thread.python_stack for thread in crash.threads if thread.python_stack]
+    stacks += [error.frames for error in reversed(crash.exceptions) if error.frames]
+    return _nearest(stacks[0]) if stacks else None
+
+
+def _nearest(stack: Sequence[PythonFrame]) -> PythonFrame | None:
+    """The innermost frame of the person's own code, else the innermost of all."""
+    own = (frame for frame in stack if frame.is_own)
+    return next(own, stack[0] if stack else None)
