@@ -67,6 +67,12 @@ def overflow():
 
     Endless().end
 
+def größe():
+    read()
+
+def 大きさ():
+    größe()
+
 def wait():
     print("waiting", flush=True)
     threading.Event().wait()
@@ -93,10 +99,10 @@ ON_X86_64 = pytest.mark.skipif(platform.machine() != "x86_64", reason="its instr
 
 
 @contextmanager
-def held(directory: Path, *arguments: str, python: str = sys.executable) -> Iterator[int]:
+def held(directory: Path, *arguments: str, python: str = sys.executable, script: str = "dying.py") -> Iterator[int]:
     """A process that has crashed and is stopped in its handler, as `triage run` holds it."""
     dump = directory / "dump"
-    process = _start(directory, _ARMED + CRASHER, *arguments, python=python, DUMP=str(dump))
+    process = _start(directory, _ARMED + CRASHER, *arguments, python=python, script=script, DUMP=str(dump))
     try:
         _wait_for(process, lambda: _is_written(dump))
         _stop(process)
@@ -120,13 +126,13 @@ def waiting(directory: Path, *thread: str) -> Iterator[int]:
         process.communicate()
 
 
-def core_of(directory: Path, *arguments: str, python: str = sys.executable) -> Path:
+def core_of(directory: Path, *arguments: str, python: str = sys.executable, script: str = "dying.py") -> Path:
     """The core of a process that died; skips where the system sends cores elsewhere."""
     pattern = Path("/proc/sys/kernel/core_pattern").read_text().strip()
     if pattern.startswith("|") or "/" in pattern:
         pytest.skip(f"cores go to {pattern}")
     directory.mkdir(parents=True, exist_ok=True)
-    process = _start(directory, CRASHER, *arguments, python=python, core=True)
+    process = _start(directory, CRASHER, *arguments, python=python, script=script, core=True)
     process.communicate(timeout=_PATIENCE)
     cores = sorted(directory.glob("core*"))
     if not cores:
@@ -135,16 +141,22 @@ def core_of(directory: Path, *arguments: str, python: str = sys.executable) -> P
 
 
 def _start(
-    directory: Path, code: str, *arguments: str, python: str = sys.executable, core: bool = False, **more: str
+    directory: Path,
+    code: str,
+    *arguments: str,
+    python: str = sys.executable,
+    script: str = "dying.py",
+    core: bool = False,
+    **more: str,
 ) -> subprocess.Popen[bytes]:
-    script = directory / "dying.py"
-    script.write_text(code)
+    path = directory / script
+    path.write_text(code, encoding="utf-8")
 
     def allow_core() -> None:
         hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
         resource.setrlimit(resource.RLIMIT_CORE, (hard if core else 0, hard))
 
-    command = [*python.split(), str(script), *arguments]
+    command = [*python.split(), str(path), *arguments]
     return subprocess.Popen(
         command,
         cwd=directory,

@@ -181,6 +181,42 @@ def test_what_cannot_be_started_raises_with_what_to_try(tmp_path):
     ]
 
 
+def test_nothing_a_text_and_a_path(tmp_path):
+    (tmp_path / "my plain.py").write_text("raise SystemExit(3)\n")
+    told, _ = by_library(
+        tmp_path,
+        "import pathlib\n"
+        "told = [triage.run(given).exit_code for given in ('my plain.py', [pathlib.Path('my plain.py')])]\n"
+        "for given in ([], '', ['']):\n"
+        "    try:\n        triage.run(given)\n"
+        "    except triage.CannotStart as error:\n        told.append(str(error))",
+    )
+    assert told == [3, 3, *["there is nothing to run; give a script with its arguments."] * 3]
+
+
+def test_from_a_thread(tmp_path):
+    (tmp_path / "ill.py").write_text(f"{CRASH}die()\n")
+    told, _ = by_library(
+        tmp_path,
+        "import signal, threading\ntold = []\n"
+        "run = lambda: told.append(triage.run(['ill.py'], native=False).report.crash.exit.typed)\n"
+        "thread = threading.Thread(target=run)\nthread.start()\nthread.join()\n"
+        "told.append(signal.getsignal(signal.SIGINT) is signal.default_int_handler)",
+    )
+    assert told == ["SIGSEGV", True]
+
+
+def test_the_options_of_a_run_are_kept_for_the_next(tmp_path):
+    (tmp_path / "ill.py").write_text(f"{CRASH}import os\nos.environ['TF_CPP_MIN_LOG_LEVEL'] = '3'\ndie()\n")
+    told, _ = by_library(
+        tmp_path,
+        "import sys\nran = triage.run(['ill.py', 'a b'], python=sys.executable, timeout=60, native=False)\n"
+        "from triage.reports import happened\n"
+        "told = [ran.report.crash.run_with_log.replace(sys.executable, 'P'), ran.report.crash.rerun]",
+    )
+    assert told == ["triage run --python P --timeout 60 --no-native --tf-log ill.py 'a b'", "ill.py 'a b'"]
+
+
 def test_a_command_can_be_given_as_it_is(tmp_path):
     told, done = by_library(tmp_path, "told = triage.run(['sh', '-c', 'echo $0; exit 4'], as_given=True).exit_code")
     assert (told, done.stdout) == (4, "sh\n")

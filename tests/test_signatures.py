@@ -8,12 +8,16 @@ from typing import Any
 
 import pytest
 import yaml
+from building import exit_status
 from conftest import LOGS, REPOSITORY
 
 import triage
+from triage.crash import Memory, Process, Resources
+from triage.diagnosis import diagnose
 from triage.diagnosis.verdict import SURE
 from triage.knowledge.clues import AnyOf, Clue, InSequence, ModuleSeen
 from triage.knowledge.loading import Knowledge
+from triage.readers import Source, read
 from triage.report import NO_CRASH, UNKNOWN, Report
 
 ROWS = yaml.safe_load((LOGS / "index.yaml").read_text("utf-8"))
@@ -88,6 +92,73 @@ def test_what_is_told_about_a_log_holds_no_unfilled_placeholder(row: dict[str, A
         assert [text for text in texts if re.search(r"\{[a-z_]+\}", text)] == []
         assert told.because
         assert told.fix
+
+
+# an ordinary Python program, run live
+
+
+@pytest.mark.parametrize(
+    ("error", "title"),
+    [
+        ("RuntimeError: no rate", "The program's own code raised an exception"),
+        ("KeyError: 'image'", "The program's own code raised an exception"),
+        ("MyError: not this way", "The program's own code raised an exception"),
+        ("RecursionError: maximum recursion depth exceeded", "The program's own code raised an exception"),
+        (
+            "OSError: [Errno 24] Too many open files: 'a'",
+            "The process has as many files open as it may (too many open files)",
+        ),
+        ("ModuleNotFoundError: No module named 'tqdm'", "A Python package or module of the program is not there"),
+        ("ModuleNotFoundError: No module named 'tensorflow'", "A Python package or module of the program is not there"),
+        (
+            "FileNotFoundError: [Errno 2] No such file or directory: 'a'",
+            "A Python exception that is not TensorFlow's ended the program",
+        ),
+        (
+            "RuntimeError: DataLoader worker (pid(s) 4711) exited unexpectedly",
+            "The program's own code raised an exception",
+        ),
+    ],
+)
+def test_an_exception_of_the_programs_own_code_is_named_for_what_it_is(
+    error: str, title: str, knowledge: Knowledge
+) -> None:
+    report = triage.analyze(own_traceback(error), exit_code=1, knowledge=knowledge)
+    first = report.diagnoses[0]
+    assert (first.cause, first.title) == ("other.python-exception", title)
+    assert first.confidence >= SURE
+    assert len(report.diagnoses) == 1 or report.diagnoses[1].cause == "data.file-missing"
+
+
+def own_traceback(error: str) -> bytes:
+    frames = '  File "/srv/job/prepare.py", line 9, in <module>\n    work()\n'
+    return f"Traceback (most recent call last):\n{frames}{error}\n".encode()
+
+
+def test_a_missing_module_is_installed_by_its_name(knowledge: Knowledge) -> None:
+    report = triage.analyze(
+        own_traceback("ModuleNotFoundError: No module named 'tqdm'"), exit_code=1, knowledge=knowledge
+    )
+    assert "python -m pip install tqdm" in [step.run for step in report.diagnoses[0].fix]
+
+
+@pytest.mark.parametrize("error", ["MemoryError", "RuntimeError: can't start new thread"])
+def test_under_a_limit_on_address_space_that_limit_is_named(error: str, knowledge: Knowledge) -> None:
+    crash = read(Source.of(own_traceback(error)), 0)
+    crash = crash._replace(
+        processes=(Process(exit=exit_status("1")),),
+        memory=Memory(limit_bytes=400 << 20, limit_source="RLIMIT_AS", oom_kills=0),
+        resources=Resources(threads=86, thread_limit=32768),
+    )
+    first = diagnose(crash, knowledge, version="test").diagnoses[0]
+    assert (first.cause, first.signature) == ("host.out-of-memory", "host/address-space-limit")
+    assert first.confidence >= SURE
+    assert any("400.0 MiB" in evidence.text for evidence in first.because)
+
+
+def test_without_such_a_limit_a_memory_error_is_about_the_size_that_was_asked_for(knowledge: Knowledge) -> None:
+    first = triage.analyze(own_traceback("MemoryError"), exit_code=1, knowledge=knowledge).diagnoses[0]
+    assert (first.cause, first.signature) == ("host.out-of-memory", "host/memory-error")
 
 
 # all signatures together

@@ -58,7 +58,7 @@ def __getattr__(name: str) -> object:
 
 
 def run(
-    command: Sequence[str],
+    command: Sequence[str | PathLike[str]] | str,
     *,
     as_given: bool = False,
     python: str | None = None,
@@ -71,7 +71,9 @@ def run(
 ) -> Ran:
     """Run a script with its arguments (or, with `as_given`, any command) and diagnose it where it fails.
 
-    The program uses our standard streams. Raises CannotStart, whose text says what to try, where it can't be started.
+    The program uses our standard streams; Ctrl-C and other signals are handed to it only where this is called in the
+    main thread. A text instead of a list is the name of a script. Raises CannotStart, whose text says what to try,
+    where it can't be started.
     """
     from triage import capture
 
@@ -116,7 +118,7 @@ def analyze(
     """
     from triage.crash import Crash, Input, merge, with_exit
     from triage.diagnosis import diagnose
-    from triage.readers import Source, Unreadable, read
+    from triage.readers import Source, Unreadable, of_one_process, read
     from triage.redaction import redacted
     from triage.status import parse
 
@@ -131,7 +133,7 @@ def analyze(
         except Unreadable as error:
             entry = Input(number, "unreadable", source.label, complete=False)
             parts.append(Crash(inputs=(entry,), unread=(str(error),)))
-    crash = merge(parts) if parts else Crash()
+    crash = merge(of_one_process(parts)) if parts else Crash()
     if status is not None:
         crash = with_exit(crash, status)
         if status.ntstatus is not None:

@@ -312,7 +312,7 @@ class Crash(NamedTuple):
     """Everything known about one incident; the only thing that signatures see.
 
     `others` are further crashes that were found in the same inputs. `rerun` is the command of a program that we ran
-    ourselves: what is missing then is not had by running it under us.
+    ourselves: what is missing then is not had by running it under us. `run_options` are those it was run with.
     """
 
     inputs: tuple[Input, ...] = ()
@@ -328,6 +328,12 @@ class Crash(NamedTuple):
     unread: tuple[str, ...] = ()
     others: "tuple[Crash, ...]" = ()
     rerun: str | None = None
+    run_options: str = ""
+
+    @property
+    def run_with_log(self) -> str:
+        """The command that runs the program again in the same way, with TensorFlow's own log."""
+        return " ".join(part for part in ("triage run", self.run_options, "--tf-log", self.rerun) if part)
 
     @property
     def exit(self) -> ExitStatus | None:

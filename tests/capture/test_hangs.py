@@ -165,7 +165,9 @@ def test_a_parent_that_waits_for_ever_for_a_crashed_worker(tmp_path):
 # ---------------------------------------------------------------- the second Ctrl-C
 
 
-def test_a_second_interrupt_without_effect_ends_it(tmp_path):
+@pytest.mark.parametrize("presses", [2, 3])
+def test_a_second_interrupt_without_effect_ends_it(tmp_path, presses):
+    """After a while in which it could have reacted; a third one says that nobody wants to wait."""
     (tmp_path / "script.py").write_text("""\
 import os, signal, time
 signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -181,13 +183,48 @@ stuck()
         terminal.press(CTRL_C)
         time.sleep(0.4)
         assert terminal.process.poll() is None
-        terminal.press(CTRL_C)
+        began = time.monotonic()
+        for _ in range(presses - 1):
+            terminal.press(CTRL_C)
+            time.sleep(0.4)
         # It dies of the interrupt itself, so that a shell's loop ends as well.
         assert terminal.end() == -signal.SIGINT
         assert not is_alive(pid)
+        assert (time.monotonic() - began >= 5) == (presses == 2)
     report = json.loads((tmp_path / "report.json").read_text())
     assert report["crash"]["processes"][0]["exit"]["code"] == 130
     assert "Ctrl-C" in report["crash"]["processes"][0]["exit"]["meaning"]
+
+
+def test_a_program_that_follows_the_second_interrupt_is_not_ended(tmp_path):
+    """It is silent while it saves its work, as most programs are."""
+    (tmp_path / "script.py").write_text("""\
+import signal, time
+seen = []
+def note(number, frame):
+    seen.append(number)
+    if len(seen) == 2:
+        raise KeyboardInterrupt
+signal.signal(signal.SIGINT, note)
+print("ready", flush=True)
+try:
+    while True:
+        time.sleep(0.02)
+except KeyboardInterrupt:
+    time.sleep(0.5)
+    with open("checkpoint", "w") as file:
+        file.write("saved")
+    raise SystemExit(5)
+""")
+    words = (*TRIAGE, "run", "--no-native", "--format", "json", "--output", "report.json", "script.py")
+    with Terminal(*words, cwd=tmp_path) as terminal:
+        terminal.expect("ready\r\n")
+        for _ in range(2):
+            terminal.press(CTRL_C)
+            time.sleep(0.2)
+        assert terminal.end() == 5
+    assert (tmp_path / "checkpoint").read_text() == "saved"
+    assert json.loads((tmp_path / "report.json").read_text())["crash"]["processes"][0]["exit"]["code"] == 5
 
 
 def test_interrupts_that_have_an_effect_do_not_end_it(tmp_path):

@@ -325,7 +325,7 @@ def test_a_process_that_only_has_the_same_number_is_left_alone(tmp_path):
             "Fatal Python error: Segmentation fault\n\n"
             'Current thread 0x1 (most recent call first):\n  File "a.py", line 3 in f\n'
         )
-        held = holding.read_crashed(bystander.pid, directory, native=False)
+        held = holding.read_crashed(bystander.pid, directory, why_not_native="a test")
         assert held.exit.signal == "SIGSEGV"
         assert is_alive(bystander.pid)
         state = Path(f"/proc/{bystander.pid}/stat").read_text().rpartition(")")[2].split()[0]
@@ -403,10 +403,101 @@ def _content(path: Path) -> bytes:
 def test_one_triage_below_another(tmp_path):
     (tmp_path / "script.py").write_text("import os\nprint(os.environ['PYTHONPATH'])\n" + CRASH + "die()\n")
     inner = tmp_path / "inner.txt"
-    done, report = report_on(tmp_path, "--", *TRIAGE, *QUICKLY, "--output", inner, "script.py")
+    done = with_triage("--", *TRIAGE, *QUICKLY, "--output", inner, "script.py", cwd=tmp_path)
     assert done.returncode == 139
     assert "SIGSEGV" in inner.read_text()
-    assert report["crash"]["processes"][0]["exit"]["signal"] == "SIGSEGV"
+    assert not (tmp_path / "report.txt").exists(), "the inner one has told everything"
+    with_triage("--", "bash", "-c", "kill -SEGV $$", cwd=tmp_path)
+    assert (tmp_path / "report.txt").exists()
+
+
+# ---------------------------------------------------------------- files
+
+
+@pytest.mark.parametrize("forked", [False, True])
+def test_a_script_that_closes_everything_does_not_find_our_dump_in_its_files(tmp_path, forked):
+    (tmp_path / "files").mkdir()
+    (tmp_path / "script.py").write_text(
+        CRASH + "import faulthandler, os\nos.closerange(3, 65536)\n"
+        "files = [os.open(f'files/{n}', os.O_WRONLY | os.O_CREAT) for n in range(300)]\n"
+        + ("faulthandler.enable()\nfaulthandler.disable()\nif os.fork():\n    os._exit(os.wait()[1] & 127)\n" * forked)
+        + "for file in files:\n    os.fstat(file)\ndie()\n"
+    )  # fmt: skip
+    done = with_triage("script.py", cwd=tmp_path)
+    assert done.returncode == (11 if forked else 139)
+    assert not [file for file in (tmp_path / "files").iterdir() if file.read_bytes()]
+
+
+@pytest.mark.parametrize("files", [64, 256, 1024])
+def test_a_low_limit_on_open_files(tmp_path, files):
+    (tmp_path / "script.py").write_text(
+        "import os\nprint(sorted(map(int, os.listdir('/proc/self/fd'))), flush=True)\n" + CRASH + "die()\n"
+    )
+    line = f"ulimit -n {files}; exec {sys.executable} script.py"
+    done, report = report_on(tmp_path, "--", "bash", "-c", line, native=True)
+    assert done.returncode == 139
+    # The last one is the directory that is being listed.
+    assert [number for number in map(int, done.stdout.strip(b"[]\n").split(b",")) if 3 < number < 100] == []
+    said = any("ulimit -n" in sentence for sentence in report["not_observable"])
+    assert said == (files < 100)
+    assert ("die" in functions_of(primary_of(report))) == (files > 100)
+
+
+def test_a_full_shared_memory_is_not_used(tmp_path, monkeypatch):
+    """A directory can still be made on a full disk, but nothing can be written in it."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    write, made = os.write, []
+
+    def full(file, data):
+        made.append(os.readlink(f"/proc/self/fd/{file}"))
+        if made[-1].startswith("/dev/shm/"):
+            raise OSError(28, "No space left on device")
+        return write(file, data)
+
+    monkeypatch.setattr(os, "write", full)
+    directory = FaultDirectory()
+    try:
+        assert os.path.dirname(directory.path) == str(tmp_path)
+        assert not os.path.exists(os.path.dirname(made[0]))
+        assert os.listdir(directory.path) == []
+    finally:
+        directory.remove()
+
+
+def test_a_process_whose_hook_could_not_write_is_not_explained_by_its_stack(tmp_path):
+    (tmp_path / "script.py").write_text(
+        CRASH + "import faulthandler, os, sys\n"
+        "open(f\"{os.environ['TRIAGE_DIR']}/note.{os.getpid()}\", 'w').close()\n"
+        "os.closerange(3, 65536)\ndie()\n"
+    )
+    done, report = report_on(tmp_path, "script.py")
+    assert done.returncode == 139
+    assert any("no room for its files" in sentence for sentence in report["not_observable"])
+    assert not any("used up" in sentence for sentence in report["not_observable"])
+
+
+def test_what_a_killed_triage_left_is_removed_by_a_later_failure(tmp_path):
+    (tmp_path / "script.py").write_text("import os, time\nprint(os.environ['TRIAGE_DIR'], flush=True)\ntime.sleep(2)\n")
+    words = [*TRIAGE, *QUICKLY, "script.py"]
+    killed = subprocess.Popen(words, cwd=tmp_path, env=environment(), stdout=subprocess.PIPE)
+    left = Path(os.fsdecode(killed.stdout.readline().strip()))
+    killed.kill()
+    killed.wait()
+    killed.stdout.close()
+    assert left.exists()
+    lives = FaultDirectory()
+    elsewhere = left.parent / f"triage-run-{killed.pid}-1-{'0' * 12}"
+    elsewhere.mkdir()
+    try:
+        with_triage("--", "true", cwd=tmp_path)
+        assert left.exists(), "a healthy run has no time for it"
+        with_triage("--", "false", cwd=tmp_path)
+        assert not left.exists()
+        assert os.path.isdir(lives.path)
+        assert elsewhere.exists(), "in another container the number may be of a process that lives"
+    finally:
+        lives.remove()
+        elsewhere.rmdir()
 
 
 # ---------------------------------------------------------------- TensorFlow's log
@@ -468,7 +559,7 @@ def test_a_hidden_log_is_said_first(tmp_path, by):
     rows = [line for line in shown.splitlines()[1:] if line.strip()]
     assert rows[0].lstrip().startswith("first")
     assert "hidden" in rows[0]
-    assert "triage run --tf-log script.py" in rows[1]
+    assert "triage run --no-native --tf-log script.py" in rows[1]
 
 
 def test_a_log_that_was_not_hidden_or_not_there_is_not_accused(tmp_path):

@@ -187,7 +187,26 @@ def test_a_quit_child_is_told_and_we_live_to_tell(tmp_path):
         terminal.expect("ready\r\n")
         terminal.press(CTRL_BACKSLASH)
         assert terminal.end() == 131
-        assert b"SIGQUIT" in terminal.seen
+        assert b"It was ended by SIGQUIT (Ctrl-\\); nothing crashed." in terminal.seen
+
+
+def test_a_reader_that_has_enough_is_no_crash(tmp_path):
+    line = f"{' '.join(RUN)} --output report.txt -- yes | head -1"
+    done = subprocess.run(["bash", "-c", line], cwd=tmp_path, env=environment(), capture_output=True, timeout=PATIENCE)
+    assert done.stdout == b"y\n"
+    assert "It was ended by SIGPIPE" in (tmp_path / "report.txt").read_text()
+
+
+@pytest.mark.parametrize("pressed", [True, False])
+def test_a_shell_that_hands_on_the_interrupt_of_its_child(tmp_path, pressed):
+    """Its exit code is told as an interrupt only where there was one."""
+    line = "trap 'exit 130' INT; echo ready; while :; do sleep 0.05; done" if pressed else "echo ready; exit 130"
+    with Terminal(*RUN, "--output", "report.txt", "--", "bash", "-c", line, cwd=tmp_path) as terminal:
+        terminal.expect("ready\r\n")
+        if pressed:
+            terminal.press(CTRL_C)
+        assert terminal.end() == 130
+    assert ("It was interrupted" in (tmp_path / "report.txt").read_text()) == pressed
 
 
 def test_stopped_and_continued_by_a_real_shell(tmp_path):

@@ -87,6 +87,58 @@ def test_a_python_below_a_shell(tmp_path, line, code):
     assert primary_of(report)["exit"]["signal"] == "SIGSEGV"
 
 
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ('echo "INFO: see the FAQ for Segmentation fault (core dumped)" >&2; exit 4', 4),
+        ('echo "Process finished with exit code -1073740791" >&2; exit 1', 1),
+        ('echo "worker exited with exit code 0xC0000005" >&2; exit 139', 139),
+        ("exit 139", 139),
+        ("exit 245", 245),
+    ],
+)
+def test_words_and_numbers_are_not_a_death(tmp_path, line, code):
+    done, report = report_on(tmp_path, "--", "bash", "-c", line)
+    assert done.returncode == code
+    (process,) = report["crash"]["processes"]
+    assert (process["exit"]["name"], process["exit"]["code"], process["exit"]["signal"]) == (f"exit {code}", code, None)
+    assert not any("before its handler could run" in sentence for sentence in report["not_observable"])
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "bash -c 'kill -SEGV $$'; exit 4",
+        "bash -c 'kill -SEGV $$'; exit 139",
+        f"{sys.executable} -c \"import subprocess; subprocess.run(['sh', '-c', 'kill -SEGV \\$\\$'], check=True)\"",
+    ],
+    ids=["shell", "handed on", "subprocess"],
+)
+def test_a_child_whose_parent_tells_of_its_death(tmp_path, line):
+    _, report = report_on(tmp_path, "--", "bash", "-c", line)
+    assert [process["role"] for process in report["crash"]["processes"]] == ["main", "child"]
+    assert primary_of(report)["exit"]["signal"] == "SIGSEGV"
+
+
+def test_of_a_storm_only_the_first_are_read_natively(tmp_path):
+    (tmp_path / "script.py").write_text(
+        script("""\
+for _ in range(8):
+    os.fork() or die()
+for _ in range(8):
+    os.wait()""")
+    )
+    done, report = report_on(tmp_path, "script.py", native=True)
+    assert done.returncode == 0
+    workers = report["crash"]["processes"][1:]
+    assert [process["exit"]["signal"] for process in workers] == ["SIGSEGV"] * 8
+    assert all("die" in functions_of(process) for process in workers)
+    natively = [any(thread["native_stack"] for thread in process["threads"]) for process in workers]
+    assert not any(natively[3:])
+    if natively[0]:  # gdb or pystack is there
+        assert natively[:3] == [True] * 3
+
+
 def test_two_crashes_do_not_share_their_stacks(tmp_path):
     """The first to crash is what the incident is about."""
     (tmp_path / "script.py").write_text(

@@ -46,7 +46,8 @@ def test_the_report_follows_on_standard_error(tmp_path):
     (tmp_path / "script.py").write_text("print('out', flush=True)\n" + CRASH + "die()\n")
     done = run("--no-native", "script.py", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (139, b"out\n")
-    first = done.stderr.decode().splitlines()[0]
+    blank, first = done.stderr.decode().splitlines()[:2]
+    assert blank == "", "apart from what the program printed last, which may be half a line"
     assert first.startswith("native.") or "SIGSEGV" in first
     assert b"script.py:4" in done.stderr
     assert b"\x1b" not in done.stderr, "colours belong to terminals"
@@ -101,6 +102,15 @@ def test_help_before_the_script_is_ours(tmp_path):
     done = run("--help", "script.py", cwd=tmp_path)
     assert done.returncode == 0
     assert b"Usage: triage run" in done.stdout
+
+
+def test_help_tells_of_a_run_that_ends_well_with_a_crash_in_it(tmp_path):
+    (tmp_path / "script.py").write_text(CRASH + "import os\nos.fork() or die()\nos.wait()\n")
+    told = " ".join(run("--help", cwd=tmp_path).stdout.decode().split())
+    assert "also where it ends with 0 but one of its processes crashed" in told
+    done = run("--no-native", "script.py", cwd=tmp_path)
+    assert done.returncode == 0
+    assert b"SIGSEGV" in done.stderr
 
 
 def test_everything_behind_two_dashes_is_the_command(tmp_path):

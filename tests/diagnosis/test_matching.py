@@ -294,6 +294,9 @@ def test_that_a_library_is_not_there_is_seen_only_where_the_list_is_complete() -
         ("not_oom_killed", Memory(oom_kills=0), Hit),
         ("not_oom_killed", Memory(oom_kills=1), Absent),
         ("not_oom_killed", Memory(peak_bytes=1, limit_bytes=100), Unseen),
+        ("address_space_limited", Memory(limit_bytes=100, limit_source="RLIMIT_AS"), Hit),
+        ("address_space_limited", Memory(limit_bytes=100, limit_source="the machine's memory"), Absent),
+        ("address_space_limited", Memory(limit_bytes=100), Unseen),
     ],
 )
 def test_memory_conditions_hold_fail_or_cannot_be_told(condition: str, memory: Memory, kind: type) -> None:
@@ -303,6 +306,14 @@ def test_memory_conditions_hold_fail_or_cannot_be_told(condition: str, memory: M
 def test_the_share_of_memory_is_said_in_words() -> None:
     crash = crash_of("x", memory=Memory(peak_bytes=95, limit_bytes=100))
     assert hit(crash, {"memory": "peak_at_limit"}).quote == "peak memory was 95% of the limit"
+    assert hit(crash, {"memory": "peak_at_limit"}).values["peak"] == "95 bytes"
+
+
+def test_a_limit_on_address_space_is_said_with_its_size() -> None:
+    crash = crash_of("x", memory=Memory(limit_bytes=400 << 20, limit_source="RLIMIT_AS"))
+    found = hit(crash, {"memory": "address_space_limited"})
+    assert found.quote == "the address space is limited to 400.0 MiB (RLIMIT_AS, ulimit -v)"
+    assert found.values == {"address_space": "400.0 MiB"}
 
 
 @pytest.mark.parametrize(
@@ -316,6 +327,9 @@ def test_the_share_of_memory_is_said_in_words() -> None:
         ("threads_at_limit", Resources(threads=94, thread_limit=100), Absent),
         ("threads_at_limit", Resources(thread_limit=100), Unseen),
         ("threads_at_limit", Resources(threads=94), Unseen),
+        ("threads_below_limit", Resources(threads=49, thread_limit=100), Hit),
+        ("threads_below_limit", Resources(threads=50, thread_limit=100), Absent),
+        ("threads_below_limit", Resources(thread_limit=100), Unseen),
     ],
 )
 def test_what_else_runs_out_is_a_condition_too(condition: str, resources: Resources, kind: type) -> None:

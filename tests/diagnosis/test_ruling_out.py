@@ -9,13 +9,13 @@ from building import knowledge_of as known
 from conftest import LOGS
 
 import triage
-from triage.crash import Crash
+from triage.crash import Crash, Memory
 from triage.diagnosis import diagnose
 from triage.knowledge.loading import Knowledge
 from triage.report import RuledOut
 
 FOUND = {"id": "found", "log": "the telling words", "p": 0.95, "b": 0.0005}
-HALLMARK = {"id": "hallmark", "log": "its own words", "p": 0.95, "b": 0.001, "says": "the words it always says"}
+HALLMARK = {"id": "hallmark", "log": "its own words", "p": 0.95, "b": 0.001, "says": "it says its own words"}
 SUSPECTED = {"explanations": {"statuses": {"SIGSEGV": {"means": "x", "causes": ["b.suspect"]}}}}
 
 
@@ -36,7 +36,7 @@ def ruled_out(crash: Crash, knowledge: Knowledge) -> tuple[RuledOut, ...]:
 
 def test_the_usual_suspect_of_a_signal_is_ruled_out_when_its_hallmark_is_missing() -> None:
     found = ruled_out(crash_of("the telling words", exit="139"), knowledge_with(HALLMARK))
-    assert found == (RuledOut("b.suspect", "not seen: the words it always says"),)
+    assert found == (RuledOut("b.suspect", "nothing shows that it says its own words"),)
 
 
 def test_a_cause_that_nobody_would_suspect_is_not_mentioned() -> None:
@@ -69,6 +69,30 @@ def test_a_cause_that_was_seen_but_that_something_speaks_against_is_ruled_out_wi
     knowledge = knowledge_with({**HALLMARK, "p": 0.5, "b": 0.2}, against=against)
     found = ruled_out(crash_of("the telling words", "its own words", "plenty was left"), knowledge)
     assert found == (RuledOut("b.suspect", "there was plenty left"),)
+
+
+def test_a_reason_has_its_numbers_and_all_that_speaks_against() -> None:
+    against = [
+        {"id": "little", "memory": "peak_below_half", "p": 0.01, "b": 0.6, "says": "the peak was {peak} of {limit}"},
+        {"id": "less", "memory": "peak_below_limit", "p": 0.4, "b": 0.85, "says": "the peak was below the limit"},
+        {"id": "none", "memory": "not_oom_killed", "p": 0.1, "b": 0.95, "says": "no kill was counted"},
+    ]
+    killed = {"id": "killed", "exit": "SIGSEGV", "p": 0.5}
+    found = ruled_out(
+        crash_of("x", exit="139", memory=Memory(1 << 20, 4 << 30, None, 0)), knowledge_with(killed, against=against)
+    )
+    assert found == (RuledOut("b.suspect", "the peak was 1.0 MiB of 4.0 GiB, and no kill was counted"),)
+
+
+def test_a_status_alone_makes_nobody_suspect_a_cause_that_its_page_does_not_name() -> None:
+    against = [{"id": "no", "log": "plenty was left", "p": 0.0001, "b": 0.5, "says": "there was plenty left"}]
+    knowledge = knowledge_with({"id": "abort", "exit": "SIGABRT", "p": 0.5}, against=against)
+    assert ruled_out(crash_of("the telling words", "plenty was left", exit="134"), knowledge) == ()
+
+
+def test_a_hallmark_without_a_sentence_is_named() -> None:
+    found = ruled_out(crash_of("the telling words", exit="139"), knowledge_with({**HALLMARK, "says": None}))
+    assert found == (RuledOut("b.suspect", "there is no sign of it (hallmark)"),)
 
 
 def test_what_is_told_as_a_diagnosis_is_not_ruled_out() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from triage.crash import NativeFrame, PythonFrame
 from triage.native.cleaning import clean, clean_python, fault_index
 from triage.native.stacks import RawFrame
@@ -12,6 +14,7 @@ LIBC, PYTHON, OP = "/lib/libc.so.6", "/opt/lib/libpython3.11.so.1.0", "/opt/libo
 def frames(*names: str) -> list[RawFrame]:
     """Frames written as `libc:sleep`, each with an address of its own; a trampoline has always the same."""
     modules = {"libc": LIBC, "python": PYTHON, "op": OP, "exe": "/usr/bin/python3.11"}
+    modules["cxx"] = "/lib/libstdc++.so.6.0.30"
     found = []
     for number, text in enumerate(names):
         module, _, symbol = text.partition(":")
@@ -134,6 +137,55 @@ def test_a_recursion_through_several_functions_repeats_often_enough_too() -> Non
     names = seen(clean(frames(*["op:a()", "op:b()", "op:c()"] * 2000)))
     assert names.count("a") >= 50
     assert len(names) < 300
+
+
+def test_a_recursion_returns_to_one_address_and_is_no_repetition_of_the_unwinder() -> None:
+    walk = [RawFrame(0x10, "walk(Node*)", OP)] * 1300
+    names = seen(clean(walk + frames("op:caller()", "libc:_start"), left_out=529))
+    assert names[:60] == ["walk"] * 60
+    assert names[60] == "[1,750 more frames]"
+    assert names[-1] == "caller"
+
+
+def test_where_the_collector_left_frames_out_stands_their_count_even_if_few_are_shown() -> None:
+    stack = frames("op:inner()", *["python:_PyEval_EvalFrameDefault"] * 1299)
+    stack[-1] = stack[-1]._replace(symbol="outer()", module=OP)
+    assert seen(clean(stack, left_out=529)) == ["inner", "[529 more frames]", "outer"]
+
+
+CHECK = (
+    "op:absl::lts_20250814::log_internal::LogMessage::FailWithoutStackTrace()",
+    "op:absl::lts_20250814::log_internal::LogMessage::SendToLog()",
+    "op:absl::lts_20250814::log_internal::LogMessageFatal::~LogMessageFatal()",
+)
+OLDER_CHECK = ("op:tsl::internal::LogMessageFatal::~LogMessageFatal()",)
+GLOG_CHECK = ("op:google::LogMessage::Fail()", "op:google::LogMessageFatal::~LogMessageFatal()")
+THROW = (
+    "cxx:__gnu_cxx::__verbose_terminate_handler()",
+    "cxx:?",
+    "cxx:std::terminate()",
+    "cxx:__cxa_throw",
+    "cxx:std::__throw_bad_alloc()",
+)
+HEAP = ("libc:__libc_message", "libc:malloc_printerr")
+STRIPPED_HEAP = ("libc:?", "libc:?")
+ASSERTION = ("libc:__assert_fail_base.cold", "libc:__GI___assert_fail")
+
+
+@pytest.mark.parametrize("reporting", [CHECK, OLDER_CHECK, GLOG_CHECK, THROW, HEAP, STRIPPED_HEAP, ASSERTION, ()])
+def test_an_abort_is_followed_by_what_failed_and_not_by_what_reported_it(reporting: tuple[str, ...]) -> None:
+    stack = frames("libc:abort", *reporting, "op:Shape::dim_size(int)", "op:Op::Compute()")
+    assert seen(clean(stack, crashed=True)) == ["abort", "Shape::dim_size", "Op::Compute"]
+
+
+def test_what_reports_further_out_is_not_the_reason_of_this_abort() -> None:
+    stack = frames("libc:abort", "op:Handler()", "cxx:std::terminate()", "op:Op::Compute()")
+    assert seen(clean(stack, crashed=True)) == ["abort", "Handler", "std::terminate", "Op::Compute"]
+
+
+def test_a_nameless_frame_next_to_an_abort_can_be_what_failed() -> None:
+    stack = [*frames("libc:abort"), RawFrame(0x5020, None, OP), *frames("op:Op::Compute()")]
+    assert seen(clean(stack, crashed=True, base=lambda _: 0x5000)) == ["abort", "libop.so+0x20", "Op::Compute"]
 
 
 def test_frames_that_the_collector_left_out_are_counted() -> None:

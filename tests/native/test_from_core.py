@@ -186,6 +186,20 @@ def test_the_program_can_be_named(orphan: tuple[Path, Path]) -> None:
 
 
 def test_a_wrong_program_is_noticed(core: Path) -> None:
-    collected = from_core(str(core), executable=shutil.which("gdb"))
-    assert any("is another build than the one that made the core" in sentence for sentence in collected.missing)
-    assert collected.exit and collected.exit.signal == "SIGSEGV"
+    (sentence,) = from_core(str(core), executable=shutil.which("gdb")).missing
+    assert "not the program that made the core" in sentence
+
+
+@pytest.mark.parametrize("wrong", ["/no/such/python", "gdb"])
+def test_a_program_that_did_not_make_the_core_is_not_used(wrong: str, core: Path) -> None:
+    right = from_core(str(core))
+    collected = from_core(str(core), executable=shutil.which(wrong) or wrong)
+    (sentence,) = collected.missing
+    assert sentence.startswith(f"--executable {shutil.which(wrong) or wrong}: ")
+    assert collected._replace(missing=()) == right
+
+
+def test_names_in_any_script_are_read_from_a_core_too(tmp_path: Path) -> None:
+    frames = crashed_thread(from_core(str(core_of(tmp_path, "大きさ", script="脚本.py")))).python_stack
+    assert [frame.function for frame in frames] == ["string_at", "read", "größe", "大きさ", "<module>"]
+    assert {Path(frame.file).name for frame in frames[1:]} == {"脚本.py"}

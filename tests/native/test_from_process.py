@@ -123,11 +123,25 @@ def test_a_stack_that_overflowed_is_read_and_cut_short(tmp_path: Path) -> None:
     assert collected.missing == ()
     assert collected.fault
     used, limit = collected.fault.stack_used_bytes, collected.fault.stack_limit_bytes
-    assert used is not None and limit is not None and used > 0.98 * limit
+    assert used is not None and limit is not None and 0.98 * limit < used <= limit
     thread = crashed_thread(collected)
     assert 50 <= sum(frame.function == "__getattr__" for frame in thread.python_stack) < 200
     assert any("more frames]" in frame.function for frame in thread.python_stack)
     assert 0 < len(thread.native_stack) < 600
+
+
+def test_names_of_files_and_functions_in_any_script_are_read(tmp_path: Path) -> None:
+    with held(tmp_path, "大きさ", script="é.py") as pid:
+        frames = crashed_thread(from_process(pid, crashed=True)).python_stack
+    assert [frame.function for frame in frames] == ["string_at", "read", "größe", "大きさ", "<module>"]
+    assert {Path(frame.file).name for frame in frames[1:]} == {"é.py"}
+
+
+def test_an_abort_has_the_function_that_asked_for_it_and_not_the_one_behind_it(tmp_path: Path) -> None:
+    with held(tmp_path, "abort") as pid:
+        names = [frame.name for frame in crashed_thread(from_process(pid, crashed=True)).native_stack]
+    assert names[0] == "abort"
+    assert {name.removesuffix("_impl") for name in names[1:]} == {"os_abort"}
 
 
 def test_a_hang_has_the_stacks_of_all_threads_and_nobody_crashed(tmp_path: Path) -> None:

@@ -43,7 +43,7 @@ def test_the_advice_fits_what_forbids_it(
     scope: str | None, may_trace: bool, container: bool, seccomp: int, advice: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     machine(monkeypatch, scope=scope, may_trace=may_trace, container=container, seccomp=seccomp)
-    sentence = obstacles.refused(ME)
+    sentence = obstacles.refused(ME, crashed=True)
     assert sentence.startswith(f"native stack: the kernel does not let triage look into process {ME} (")
     assert advice in sentence
     assert "\n" not in sentence
@@ -51,7 +51,7 @@ def test_the_advice_fits_what_forbids_it(
 
 def test_a_process_of_another_user_needs_that_user(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 4321)
-    assert "belongs to another user" in obstacles.refused(1)
+    assert "belongs to another user" in obstacles.refused(1, crashed=True)
 
 
 def test_a_refusal_is_one_sentence_and_not_two() -> None:
@@ -73,6 +73,20 @@ def test_every_way_in_which_pystack_fails_has_its_sentence(failure: str, detail:
     (sentence,) = obstacles.of_stacks(Mixed(failure=failure, detail=detail), Told(), "process 7")
     assert sentence.startswith("native stack and Python stack: ")
     assert words in sentence
+
+
+def test_a_hang_that_may_not_be_looked_into_has_no_python_stack_either_and_says_so() -> None:
+    mixed = Mixed(failure="EngineError", detail="Engine error: Operation not permitted")
+    (sentence,) = obstacles.of_process(ME, mixed, Told(), crashed=False)
+    assert sentence.startswith("native stack and Python stack: the kernel does not let triage look into process")
+    assert "faulthandler.dump_traceback_later" in sentence
+
+
+def test_too_many_open_files_are_no_fault_of_pystack_or_gdb() -> None:
+    reason = "[Errno 24] Too many open files"
+    said = obstacles.of_process(ME, Mixed(failure="start", detail=reason), Told(failure=reason), crashed=True)
+    assert len(said) == 2
+    assert all("ulimit -n" in sentence and "may help" not in sentence for sentence in said)
 
 
 def test_libraries_that_differ_are_named_but_not_all_of_them() -> None:

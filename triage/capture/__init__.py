@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from os import PathLike
 from typing import TYPE_CHECKING, NamedTuple
 
-from triage.capture.command import CannotStart, program_for
+from triage.capture.command import CannotStart, is_triage, program_for, words_of
 
 if TYPE_CHECKING:
     from triage.crash import Crash
@@ -23,7 +24,7 @@ class Outcome(NamedTuple):
 
 
 def run(
-    words: Sequence[str],
+    words: Sequence[str | PathLike[str]] | str,
     *,
     as_given: bool = False,
     python: str | None = None,
@@ -38,6 +39,7 @@ def run(
     from triage.capture.faults import FaultDirectory
     from triage.capture.supervisor import Supervisor
 
+    words = words_of(words)
     program = program_for(words, python=python, as_given=as_given)
     faults = FaultDirectory()
     try:
@@ -54,12 +56,22 @@ def run(
         number = signal.SIGINT
     if code == 0 and not ended.crashed:
         return Outcome(0, None, None)
+    faults.remove_those_of_the_dead()
+    if is_triage(program) and not ended.crashed and (number in (None, signal.SIGINT)) and ended.stopped_by is None:
+        # It has told everything already.
+        return Outcome(code, number, None)
 
     def facts() -> Crash:
         import shlex
 
         from triage.capture.assembling import crash_of
 
-        return crash_of(program, ended, note, shlex.join(("--", *words) if as_given else words))
+        chosen = [("--python", python), ("--timeout", None if timeout is None else f"{timeout:g}")]
+        options = [word for name, value in chosen if value is not None for word in (name, value)]
+        crash = crash_of(program, ended, note)
+        return crash._replace(
+            rerun=shlex.join(("--", *words) if as_given else words),
+            run_options=shlex.join([*options, *(() if native else ("--no-native",))]),
+        )
 
     return Outcome(code, number, facts)

@@ -9,7 +9,7 @@ import time
 from collections.abc import Sequence
 from io import BytesIO
 
-from triage import status
+from triage import patterns, status
 from triage.capture.command import Program
 from triage.capture.faults import Note, is_ours
 from triage.capture.holding import Held
@@ -17,16 +17,22 @@ from triage.capture.kernel_log import line_about
 from triage.capture.memory import kills_since, memory_facts
 from triage.capture.resources import resources_of
 from triage.capture.supervisor import Ended
-from triage.crash import Crash, ExitStatus, Input, Memory, Process, Thread, merge
+from triage.crash import Crash, ExitStatus, Input, Memory, Process, PythonFrame, Thread, merge
 from triage.readers import Source, Unreadable, read
 
 _CRASHED = {"SIGSEGV", "SIGABRT", "SIGBUS", "SIGFPE", "SIGILL", "SIGTRAP", "SIGSYS"}
 # From this level on, the lines that name the cause are not printed.
 _HIDES_WARNINGS = 2
 _DUMP_OF = "faulthandler of "
+# What a shell, subprocess, a pool of workers and a dying Python print: the process's number, or fixed words.
+_BY_ITS_PARENT = (
+    r"line \d+:\s+\d+ |^\[\d+\]\s*[-+]?\s+\d+ |\(?pid(?:\(s\))?[ =:]*\d+|"
+    r" died with <Signals\.|returned non-zero exit status|^Fatal Python error: "
+)
+_LAST_LINES = 50
 
 
-def crash_of(program: Program, ended: Ended, note: Note, rerun: str) -> Crash:
+def crash_of(program: Program, ended: Ended, note: Note) -> Crash:
     """The facts of a run that failed; `note` is what the hook wrote about the main process."""
     from triage.capture.machine import environment_of
 
@@ -39,6 +45,7 @@ def crash_of(program: Program, ended: Ended, note: Note, rerun: str) -> Crash:
         (facts and facts.note.python) or note.python or program.python, facts.libraries if facts else ()
     )
     return told._replace(
+        exceptions=tuple(error._replace(frames=_theirs(error.frames)) for error in told.exceptions),
         processes=processes,
         primary=primary,
         memory=_memory(facts, ended),
@@ -50,8 +57,7 @@ def crash_of(program: Program, ended: Ended, note: Note, rerun: str) -> Crash:
             loaded_twice=facts.loaded_twice if facts else (),
             hidden_log=_hidden(facts.note if facts else note, facts),
         ),
-        rerun=rerun,
-        unread=(*told.unread, *program.notes, *_missing(processes[primary], held, ended)),
+        unread=(*told.unread, *program.notes, *_missing(processes[primary], held, ended, note)),
     )
 
 
@@ -69,12 +75,18 @@ def wait_status_of(ended: Ended) -> ExitStatus:
         meaning = f"it was still running after {ended.stopped_after:.0f} s, and triage ended it"
         return ExitStatus(code=124, name="timeout", kind="timeout", meaning=meaning)
     if ended.stopped_by == "interrupt":
-        meaning = "it did not react to Ctrl-C, and triage ended it at the second one"
+        meaning = f"Ctrl-C did not end it, nor did a second one, and triage ended it after {ended.stopped_after:.0f} s"
         return ExitStatus(code=130, name="timeout", kind="timeout", meaning=meaning)
     if os.WIFSIGNALED(ended.wait_status):
         number = os.WTERMSIG(ended.wait_status)
         return status.from_code(-number)._replace(code=128 + number)
-    return status.from_code(os.WEXITSTATUS(ended.wait_status))
+    code = os.WEXITSTATUS(ended.wait_status)
+    convention = status.from_code(code)
+    if not convention.is_death or (ended.interrupted and convention.signal == "SIGINT"):
+        return convention
+    # It has exited: nobody but it knows whether the number is a child's death or its own choice.
+    meaning = f"it exited with {code}, as a shell does whose last command died of {convention.signal}"
+    return ExitStatus(code=code, name=f"exit {code}", kind="exit", meaning=meaning)
 
 
 def _read_all(ended: Ended) -> list[Crash]:
@@ -122,13 +134,30 @@ def _processes(program: Program, ended: Ended, told: Crash) -> tuple[Process, ..
                 held.fault,
                 held.note.forked_with,
             )
-    if not ended.crashed and told.exit and told.exit.is_death and not (main.exit and main.exit.is_death):
+    if not ended.crashed and told.exit and _is_of_a_child(told.exit, told, main.exit):
         found[-1] = Process(None, "child", None, told.exit, dumps)
     elif not any(process.threads for process in found.values()):
         found[ended.pid] = found[ended.pid]._replace(
             threads=dumps, fault=told.processes[told.primary].fault if told.processes else None
         )
     return tuple(found.values())
+
+
+def _is_of_a_child(said: ExitStatus, told: Crash, main: ExitStatus | None) -> bool:
+    """Whether the output tells of a child's death, and does not only mention one.
+
+    A parent hands the status on as its own, or names the child that it waited for, near the end of what it prints.
+    """
+    if said.signal_number is None or said.place is None or (main and main.is_death):
+        return False
+    if main and main.code == 128 + said.signal_number:
+        return True
+    log = next((log for log in told.logs if log.input == said.place.input), None)
+    if log is None or said.place.line not in log.numbers:
+        return False
+    index = log.numbers.index(said.place.line)
+    line = next(text for number, (_, text) in enumerate(log.lines()) if number == index)
+    return len(log.numbers) - index <= _LAST_LINES and patterns.compile(_BY_ITS_PARENT).search(line) is not None
 
 
 def _dump_of(held: Held, told: Crash, dumps: tuple[Thread, ...]) -> tuple[Thread, ...]:
@@ -143,19 +172,29 @@ def _threads(held: Held, dumps: tuple[Thread, ...]) -> tuple[Thread, ...]:
     """The collected stacks; where they lack the Python side, or all of it, faulthandler's own."""
     if not held.threads:
         return dumps
-    if any(thread.python_stack for thread in held.threads):
-        return held.threads
     crashed = next((thread for thread in dumps if thread.crashed and thread.python_stack), None)
     if crashed is None:
         return held.threads
-    return tuple(
-        thread._replace(python_stack=crashed.python_stack) if thread.crashed else thread for thread in held.threads
-    )
+    return tuple(_completed(thread, crashed.python_stack) if thread.crashed else thread for thread in held.threads)
+
+
+def _completed(thread: Thread, dumped: tuple[PythonFrame, ...]) -> Thread:
+    """The dump's Python stack where the collector has none, and its lines where that has names only."""
+    if not thread.python_stack:
+        return thread._replace(python_stack=dumped)
+    if len(dumped) != len(thread.python_stack):
+        return thread
+    pairs = zip(thread.python_stack, dumped, strict=True)
+    return thread._replace(python_stack=tuple(f if f.line else f._replace(line=d.line) for f, d in pairs))
 
 
 def _without_our_frames(thread: Thread) -> Thread:
     """The thread without the frame of the hook that started it."""
-    return thread._replace(python_stack=tuple(frame for frame in thread.python_stack if not is_ours(frame.file)))
+    return thread._replace(python_stack=_theirs(thread.python_stack))
+
+
+def _theirs(frames: tuple[PythonFrame, ...]) -> tuple[PythonFrame, ...]:
+    return tuple(frame for frame in frames if not is_ours(frame.file))
 
 
 def _is_worker(held: Held) -> bool:
@@ -189,20 +228,24 @@ def _hidden(note: Note, held: Held | None) -> str | None:
     return f"TF_CPP_MIN_LOG_LEVEL={level}, set by the {note.log_level_set_by}"
 
 
-def _missing(process: Process, held: Held | None, ended: Ended) -> list[str]:
+def _missing(process: Process, held: Held | None, ended: Ended, note: Note) -> list[str]:
     """What could not be seen of this run, and why."""
     missing = list(held.missing) if held else []
     died_of = process.exit.signal if process.exit else None
     if held is None and died_of in _CRASHED:
-        if process.pid in ended.hooked:
+        if process.pid == ended.pid and note.hooked and not note.has_file:
             missing.append(
-                "native stack: the process died before its handler could run; its stack was used up, "
-                "or it has handlers of its own"
+                "native stack: the limit on open files is too low for a file of ours (raise it: ulimit -n 1024)"
+            )
+        elif process.pid == ended.pid and note.hooked:
+            missing.append(
+                "native stack: the process died before its handler could run; its stack was used up, it has handlers "
+                "of its own, or it closed our file"
             )
         else:
             missing.append(
                 "native stack: our hook did not run in this process (python -I, -E or -S, an emptied environment, "
-                "or no Python at all)"
+                "no Python at all, or no room for its files in /dev/shm and TMPDIR)"
             )
     elif died_of == signal.Signals.SIGKILL.name:
         missing.append("native stack: a process that is killed leaves none")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from os import PathLike
 from typing import NamedTuple
 
 _CANNOT_RUN, _NOT_FOUND = 126, 127
@@ -34,6 +35,14 @@ class Program(NamedTuple):
     def path(self) -> str:
         """The file to start, which need not be what the program is told to be called by."""
         return self.found or self.arguments[0]
+
+
+def words_of(given: Sequence[str | PathLike[str]] | str) -> tuple[str, ...]:
+    """The words of a command; a single text is the name of a script, whatever is in it. Raises CannotStart."""
+    words = (given,) if isinstance(given, str) else tuple(os.fspath(word) for word in given)
+    if not words or not words[0]:
+        raise CannotStart("there is nothing to run; give a script with its arguments.", _NOT_FOUND)
+    return words
 
 
 def program_for(words: Sequence[str], *, python: str | None = None, as_given: bool = False) -> Program:
@@ -130,6 +139,14 @@ def _command(words: Sequence[str]) -> Program:
     name = os.path.basename(words[0])
     # Its first argument stays as it was given: a shell begins its messages with it.
     return Program(tuple(words), found if name.startswith("python") else None, shortened(words), found=found)
+
+
+def is_triage(program: Program) -> bool:
+    """Whether it is `triage run` once more, which reports on what it runs itself."""
+    words = [os.path.basename(program.arguments[0]), *program.arguments[1:]]
+    if words[0].startswith("python"):
+        words = words[2:] if words[1:2] == ["-m"] else [os.path.basename(word) for word in words[1:2]] + words[2:]
+    return words[:2] == ["triage", "run"]
 
 
 def _as_a_path(words: Sequence[str]) -> Sequence[str]:

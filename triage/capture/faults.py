@@ -13,18 +13,22 @@ _FATAL = {"SIGILL": 4, "SIGABRT": 6, "SIGBUS": 7, "SIGFPE": 8, "SIGSEGV": 11}
 # The system calls behind sleep(), by their numbers on x86-64 and on arm64.
 _NANOSLEEP, _CLOCK_NANOSLEEP = {"35", "101"}, {"230", "115"}
 _LONGEST_DUMP = 4 * 1024 * 1024
+_PREFIX = "triage-run-"
 
 
 class Note(NamedTuple):
     """What the hook wrote about a process: its interpreter, and the level that TensorFlow's log was set to.
 
     `log_level_set_by` is script or environment. `forked_with` names what had already started when it was forked.
+    `hooked` says that the hook could write at all, `has_file` that faulthandler has a file of ours for its dump.
     """
 
     python: str | None = None
     forked_with: str | None = None
     log_level: str | None = None
     log_level_set_by: str | None = None
+    hooked: bool = False
+    has_file: bool = True
 
 
 class Seen(NamedTuple):
@@ -88,7 +92,9 @@ class FaultDirectory:
         for line in self._content(f"note.{pid}").decode("utf-8", "replace").splitlines():
             word, _, rest = line.partition(" ")
             if word == "python":
-                found = found._replace(python=rest or None)
+                found = found._replace(python=rest or None, hooked=True)
+            elif line == "no fault file":
+                found = found._replace(has_file=False)
             elif word == "forked":
                 found = found._replace(forked_with=rest)
             elif line.startswith("log level "):
@@ -117,10 +123,22 @@ class FaultDirectory:
     def remove(self) -> None:
         """Remove everything."""
         if self.path is not None:
-            with suppress(OSError):
-                for name in os.listdir(self.path):
-                    os.unlink(os.path.join(self.path, name))
-                os.rmdir(self.path)
+            _empty_and_remove(self.path)
+
+    def remove_those_of_the_dead(self) -> None:
+        """Remove what runs have left behind whose triage was killed; they lie beside ours and are this user's."""
+        if self.path is None:
+            return
+        parent = os.path.dirname(self.path)
+        with suppress(OSError), os.scandir(parent) as entries:
+            for entry in entries:
+                # Where several containers share the directory, a number means something only within each of them.
+                pid, _, rest = entry.name.removeprefix(_PREFIX).partition("-")
+                if not entry.name.startswith(_PREFIX) or not pid.isdigit() or not rest.startswith(_namespace()):
+                    continue
+                owner = entry.stat(follow_symlinks=False).st_uid
+                if entry.is_dir(follow_symlinks=False) and owner == os.getuid() and _is_dead(int(pid)):
+                    _empty_and_remove(entry.path)
 
     def _content(self, name: str) -> bytes:
         try:
@@ -186,11 +204,51 @@ def _target(link: str) -> str | None:
 
 def _make() -> str | None:
     """A directory of our own; the name can't be guessed and is refused where it exists."""
-    name = f"triage-run-{os.getpid()}-{os.urandom(6).hex()}"
+    name = f"{_PREFIX}{os.getpid()}-{_namespace()}{os.urandom(6).hex()}"
     # Memory is faster than a disk and seldom full of somebody's data.
     for parent in ("/dev/shm", os.environ.get("TMPDIR") or "/tmp"):  # noqa: S108
         path = os.path.join(parent, name)
         with suppress(OSError):
             os.mkdir(path, 0o700)
-            return path
+            if _takes_files(path):
+                return path
     return None
+
+
+def _takes_files(path: str) -> bool:
+    """Whether a file can be written in the new directory, which a full disk still lets us make; else it is removed."""
+    try:
+        file = os.open(f"{path}/try", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        try:
+            os.write(file, b"\n")
+        finally:
+            os.close(file)
+        os.unlink(f"{path}/try")
+    except OSError:
+        _empty_and_remove(path)
+        return False
+    return True
+
+
+def _empty_and_remove(path: str) -> None:
+    with suppress(OSError):
+        for name in os.listdir(path):
+            os.unlink(os.path.join(path, name))
+        os.rmdir(path)
+
+
+def _namespace() -> str:
+    """In which namespace our process number counts, as a part of a name; empty where there are none."""
+    told = _target("/proc/self/ns/pid") or ""
+    number = "".join(character for character in told if character.isdigit())
+    return f"{number}-" if number else ""
+
+
+def _is_dead(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    except OSError:
+        pass
+    return False

@@ -38,10 +38,11 @@ class Held(NamedTuple):
     missing: tuple[str, ...] = ()
 
 
-def read_crashed(pid: int, faults: FaultDirectory, number: int | None = None, *, native: bool = True) -> Held:
+def read_crashed(pid: int, faults: FaultDirectory, number: int | None = None, *, why_not_native: str = "") -> Held:
     """Hold a process whose fatal signal has come, read it, and let it die of that signal.
 
-    `number` is the signal where the dump does not tell it, because the script keeps the dump for itself.
+    `number` is the signal where the dump does not tell it, because the script keeps the dump for itself. A reason in
+    `why_not_native` leaves the native stack unread, and the report tells it.
     """
     dump = _whole_dump(pid, faults) if number is None else b""
     number = number or _signal_in(dump)
@@ -52,7 +53,7 @@ def read_crashed(pid: int, faults: FaultDirectory, number: int | None = None, *,
         return held._replace(exit=status.from_code(128 + number) if number else None)
     processes.send(pid, signal.SIGSTOP)
     try:
-        held = _read(pid, faults, dump, crashed=True, native=native)
+        held = _read(pid, faults, dump, crashed=True, why_not_native=why_not_native)
     finally:
         _let_die(pid, number)
     return held._replace(exit=status.from_code(128 + number) if number else None)
@@ -61,18 +62,18 @@ def read_crashed(pid: int, faults: FaultDirectory, number: int | None = None, *,
 def read_hanging(pid: int, faults: FaultDirectory) -> Held:
     """The stacks of a process that does not come to an end; it stays stopped for the caller to end."""
     processes.send(pid, signal.SIGSTOP)
-    return _read(pid, faults, b"", crashed=False, native=True)
+    return _read(pid, faults, b"", crashed=False)
 
 
-def _read(pid: int, faults: FaultDirectory, dump: bytes, *, crashed: bool, native: bool) -> Held:
+def _read(pid: int, faults: FaultDirectory, dump: bytes, *, crashed: bool, why_not_native: str = "") -> Held:
     try:
-        return _all_of(pid, faults, dump, crashed=crashed, native=native)
+        return _all_of(pid, faults, dump, crashed=crashed, why_not_native=why_not_native)
     except Exception as error:  # a bug of ours must not cost the child its own death and exit code
         missing = (f"the process: reading it failed, a bug of ours: {error!r}",)
         return Held(pid, "?", processes.parent_of(pid), faults.note(pid), dump, missing=missing)
 
 
-def _all_of(pid: int, faults: FaultDirectory, dump: bytes, *, crashed: bool, native: bool) -> Held:
+def _all_of(pid: int, faults: FaultDirectory, dump: bytes, *, crashed: bool, why_not_native: str) -> Held:
     from triage.capture.memory import OomCounters, memory_facts
     from triage.capture.resources import resources_of
     from triage.native.libraries import libraries_at, loaded_twice, paths_of
@@ -90,8 +91,8 @@ def _all_of(pid: int, faults: FaultDirectory, dump: bytes, *, crashed: bool, nat
         libraries=libraries_at(paths),
         loaded_twice=loaded_twice(paths),
     )
-    if not native:
-        return held._replace(missing=("native stack: not looked for (--no-native)",))
+    if why_not_native:
+        return held._replace(missing=(f"native stack: not looked for ({why_not_native})",))
     from triage.native import from_process
 
     try:

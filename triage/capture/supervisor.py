@@ -28,7 +28,11 @@ _SWEEP_EVERY = 5.0
 _MANY = 64
 # Two interrupts so close together, with nothing printed in between, mean that the first had no effect.
 _INSISTENCE = 60.0
+# A program may take this long to follow the second one, say to save what it has; a third one ends the wait.
+_REACTING_TAKES_AT_MOST = 5.0
 _ROUNDS = 3
+# Reading a native stack takes a good part of a second; of many that crash together, the first ones tell the story.
+_READ_NATIVELY = 3
 
 
 class Ended(NamedTuple):
@@ -42,6 +46,7 @@ class Ended(NamedTuple):
     hanging: tuple[Held, ...]
     stopped_by: str | None
     stopped_after: float
+    interrupted: bool
     hooked: frozenset[int]
     logs: tuple[tuple[str, bytes], ...]
     output_is_read: bool
@@ -66,6 +71,7 @@ class Supervisor:
         self._stopped_after = 0.0
         self._adopts = False
         self._interrupts: list[tuple[float, int]] = []
+        self._interrupted = False
         self._look_at = self._sweep_at = 0.0
 
     def run(self) -> Ended:
@@ -105,6 +111,7 @@ class Supervisor:
             hanging=tuple(self._hanging),
             stopped_by=self._stopped_by,
             stopped_after=self._stopped_after,
+            interrupted=self._interrupted,
             hooked=self._faults.look().hooked,
             logs=tuple(self._console.logs()),
             output_is_read=self._console.output_is_read,
@@ -135,6 +142,7 @@ class Supervisor:
 
     def interrupted(self) -> None:
         """A second Ctrl-C that changes nothing asks us to look and to end it."""
+        self._interrupted = True
         self.pass_on_unless_typed(signal.SIGINT)
         now, said = time.monotonic(), self._console.kept.passed
         self._interrupts = [(at, had) for at, had in self._interrupts if now - at < _INSISTENCE and had == said]
@@ -172,8 +180,15 @@ class Supervisor:
             self._sweep_at = now + _SWEEP_EVERY
         if self._stopped_by is None and self._timeout is not None and now - began >= self._timeout:
             self._end("timeout", now - began)
-        elif self._stopped_by is None and len(self._interrupts) > 1:
+        elif self._stopped_by is None and self._ignores_interrupts(now):
             self._end("interrupt", now - began)
+
+    def _ignores_interrupts(self, now: float) -> bool:
+        """Whether a second Ctrl-C has had its time and no effect, or a third one says that nobody wants to wait."""
+        if len(self._interrupts) != 2:
+            return len(self._interrupts) > 2
+        at, said = self._interrupts[-1]
+        return now - at >= _REACTING_TAKES_AT_MOST and said == self._console.kept.passed
 
     def _look_for_crashes(self) -> None:
         seen = self._faults.look()
@@ -187,7 +202,10 @@ class Supervisor:
     def _take(self, pid: int, number: int | None) -> None:
         from triage.capture.holding import read_crashed
 
-        self._crashed[pid] = read_crashed(pid, self._faults, number, native=self._native)
+        before = len(self._crashed)
+        many = self._native and pid != self._pid and before >= _READ_NATIVELY
+        why_not = f"{before} others had crashed already" if many else "" if self._native else "--no-native"
+        self._crashed[pid] = read_crashed(pid, self._faults, number, why_not_native=why_not)
 
     def _sweep(self) -> None:
         """Forget workers that came and went without a fault."""
@@ -247,16 +265,21 @@ class _Signals:
     def __enter__(self) -> int:
         self._wake_up, self._written = os.pipe()
         os.set_blocking(self._written, False)
+        try:
+            # Without this a signal would only be noticed at the next look.
+            signal.set_wakeup_fd(self._written, warn_on_full_buffer=False)
+        except ValueError:
+            # Signals belong to the main thread; a caller in another one keeps them, and the child's end is still seen.
+            return self._wake_up
         for number, handler in self._handlers.items():
             # A parent that ignores SIGCHLD has left us that, and then the child's status would be lost.
             if number == signal.SIGCHLD or signal.getsignal(number) is not signal.SIG_IGN:
                 self._before[number] = signal.signal(number, handler)
-        # Without this a signal would only be noticed at the next look.
-        signal.set_wakeup_fd(self._written, warn_on_full_buffer=False)
         return self._wake_up
 
     def __exit__(self, *_: object) -> None:
-        signal.set_wakeup_fd(-1)
+        if self._before:
+            signal.set_wakeup_fd(-1)
         for number, handler in self._before.items():
             signal.signal(number, handler)  # type: ignore[arg-type]
         os.close(self._wake_up)

@@ -96,9 +96,8 @@ def write_report(report: Report, format_name: str, output: str | None) -> None:
         except OSError as error:
             click.echo(f"triage: {cannot_be_written(output, error)} The report follows.", err=True)
     try:
-        if sys.stderr.isatty():
-            # Apart from what the program printed last.
-            sys.stderr.write("\n")
+        # Apart from what the program printed last, which may be half a line.
+        sys.stderr.write("\n")
         print_report(report, format_name, sys.stderr)
         sys.stderr.flush()
     except OSError:

@@ -94,8 +94,9 @@ def command(
     """Run a program and, where it fails, say why.
 
     The program keeps its input, output, terminal, signals and exit code. Nothing is printed where it ends well; else
-    the report follows on standard error. Ctrl-C goes to the program; a second one that has no effect shows where it
-    hangs and ends it.
+    the report follows on standard error, also where it ends with 0 but one of its processes crashed. Ctrl-C goes to
+    the program; where a second one has no effect for five seconds, or at a third, triage shows where it hangs and
+    ends it.
 
     A crashed process is held for a few seconds, until its stack has been read, and then dies of its own signal.
 

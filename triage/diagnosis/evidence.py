@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from triage import patterns
+from triage.crash import Crash
 from triage.diagnosis.arithmetic import calculate
 from triage.diagnosis.matching import Absent, Facts, Hit
 from triage.diagnosis.ranking import OTHER_SYSTEM, Ranking, Scored, Term
@@ -41,7 +42,7 @@ def _diagnosis(rank: int, scored: Scored, share: float, facts: Facts) -> Diagnos
         confidence=round(min(share, 0.99), 4),
         because=tuple(_because(term, filled) for term in sorted(scored.hits, key=lambda term: -term.weight)),
         against=_against(scored, filled),
-        fix=tuple(step for fix in signature.fix if (step := _step(fix, filled, facts.crash.rerun))),
+        fix=tuple(step for fix in signature.fix if (step := _step(fix, filled, facts.crash))),
         grade=signature.grade,
         sources=tuple(source_name(source) for source in signature.sources),
     )
@@ -94,24 +95,26 @@ def in_words(clue: Clue) -> str:
     return clue.id.replace("-", " ")
 
 
-def _step(fix: Fix, values: dict[str, str], rerun: str | None) -> FixStep | None:
+def _step(fix: Fix, values: dict[str, str], crash: Crash) -> FixStep | None:
     do = fill(fix.do, values) or fix.otherwise
     if do is None:
         return None
     run = fill(fix.run, values) if fix.run else None
-    if run and rerun:
-        run = _for_this_program(run, rerun)
+    if run and crash.rerun:
+        run = _for_this_program(run, crash.rerun, crash.run_options)
     return FixStep(do, run, fix.risk, fill(fix.verify, values) or fix.verify)
 
 
-def _for_this_program(run: str, rerun: str) -> str:
-    """A command with the person's own script in it, where we ran it and know its name and arguments."""
+def _for_this_program(run: str, rerun: str, options: str) -> str:
+    """A command with the person's own script in it, where we ran it and know its name, arguments and options."""
     if rerun.startswith("-- ") or "SCRIPT.js" in run:
         return run
     import shlex
 
     run = run.replace("SCRIPT.py", "SCRIPT")
-    for before in ("python ", "triage run ", "triage run --tf-log ", "continue "):
+    if options:
+        run = run.replace("triage run ", f"triage run {options} ")
+    for before in ("python ", "triage run ", "--tf-log ", "continue "):
         run = run.replace(f"{before}SCRIPT", f"{before}{rerun}")
     return run.replace("SCRIPT", shlex.split(rerun)[0])
 

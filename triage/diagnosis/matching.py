@@ -336,14 +336,22 @@ def _peak(holds: Callable[[float], bool]) -> Callable[[Memory, Resources], Findi
         if memory.peak_bytes is None or not memory.limit_bytes:
             return UNSEEN
         share = memory.peak_bytes / memory.limit_bytes
-        quote = f"peak memory was {share:.0%} of the limit"
-        return _if(holds(share), quote, peak_share=f"{share:.0%}", limit_source=memory.limit_source or "the limit")
+        values = {
+            "peak_share": f"{share:.0%}",
+            "peak": human_bytes(memory.peak_bytes),
+            "limit": human_bytes(memory.limit_bytes),
+            "limit_source": memory.limit_source or "the limit",
+        }
+        return _if(holds(share), f"peak memory was {share:.0%} of the limit", **values)
 
     return finding
 
 
 def _oom_killed(memory: Memory, _: Resources) -> Finding:
-    return UNSEEN if memory.oom_kills is None else _if(memory.oom_kills > 0, "an OOM kill is on record")
+    if memory.oom_kills is None:
+        return UNSEEN
+    count = str(memory.oom_kills)
+    return _if(memory.oom_kills > 0, f"OOM kills on record while it ran: {count}", oom_kills=count)
 
 
 def _not_oom_killed(memory: Memory, _: Resources) -> Finding:
@@ -361,13 +369,24 @@ def _shm_full(_: Memory, resources: Resources) -> Finding:
     return _if(full, f"shared memory had {values['shm_free']} of {values['shm_size']} left", **values)
 
 
-def _threads_at_limit(_: Memory, resources: Resources) -> Finding:
-    threads, limit = resources.threads, resources.thread_limit
-    if threads is None or not limit:
+def _threads(holds: Callable[[float], bool]) -> Callable[[Memory, Resources], Finding]:
+    def finding(_: Memory, resources: Resources) -> Finding:
+        threads, limit = resources.threads, resources.thread_limit
+        if threads is None or not limit:
+            return UNSEEN
+        whose = f" ({resources.thread_limit_source})" if resources.thread_limit_source else ""
+        quote = f"{threads} of {limit} threads were in use{whose}"
+        return _if(holds(threads / limit), quote, threads=str(threads), thread_limit=str(limit))
+
+    return finding
+
+
+def _address_space_limited(memory: Memory, _: Resources) -> Finding:
+    if memory.limit_source is None or memory.limit_bytes is None:
         return UNSEEN
-    whose = f" ({resources.thread_limit_source})" if resources.thread_limit_source else ""
-    quote = f"{threads} of {limit} threads were in use{whose}"
-    return _if(threads >= _FULL * limit, quote, threads=str(threads), thread_limit=str(limit))
+    size = human_bytes(memory.limit_bytes)
+    limited = memory.limit_source.startswith("RLIMIT_AS")
+    return _if(limited, f"the address space is limited to {size} (RLIMIT_AS, ulimit -v)", address_space=size)
 
 
 _FULL = 0.95
@@ -380,7 +399,9 @@ _CONDITIONS: dict[str, Callable[[Memory, Resources], Finding]] = {
     "oom_killed": _oom_killed,
     "not_oom_killed": _not_oom_killed,
     "shm_full": _shm_full,
-    "threads_at_limit": _threads_at_limit,
+    "threads_at_limit": _threads(lambda share: share >= _FULL),
+    "threads_below_limit": _threads(lambda share: share < 0.5),
+    "address_space_limited": _address_space_limited,
 }
 # The first pages are never mapped: an address in them is a null pointer, or a field of what it should point to.
 _NULL, _NEAR_NULL = 1 << 16, 1 << 24

@@ -62,7 +62,7 @@ def _hidden_log(crash: Crash) -> list[Question]:
     if crash.environment.hidden_log is None or crash.rerun is None:
         return []
     ask = f"What does TensorFlow's own log say? It was hidden ({crash.environment.hidden_log})."
-    return [Question(ask, f"triage run --tf-log {crash.rerun}", ())]
+    return [Question(ask, crash.run_with_log, ())]
 
 
 def _kinds(clue: Clue) -> list[str]:
@@ -75,7 +75,10 @@ def _kinds(clue: Clue) -> list[str]:
 
 def _status_advice(crash: Crash, knowledge: Knowledge) -> list[Question]:
     """What the page of this exit status says to do first; a program that we ran has done it."""
-    if crash.exit is None or not crash.exit.is_death or (crash.rerun and crash.threads):
+    if crash.exit is None or not crash.exit.is_death:
         return []
     page = knowledge.status_page(crash.exit)
-    return [Question(page["next"], None, tuple(page.get("causes") or ())[:3])] if page.get("next") else []
+    advice = page.get("next")
+    if not advice or (crash.rerun and "triage run" in advice):
+        return []
+    return [Question(advice, None, tuple(page.get("causes") or ())[:3])]

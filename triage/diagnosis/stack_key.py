@@ -29,6 +29,8 @@ def stack_key(crash: Crash) -> str:
 def _key(thread: Thread) -> str:
     if thread.native_stack:
         names = [frame.name for frame in thread.native_stack if frame.trust != "omitted"]
+        # A recursion is one frame that repeats, however deep it went.
+        names = [name for name, before in zip(names, [None, *names], strict=False) if name != before]
         telling = [name for name in names if not pattern(_MACHINERY).search(name)] or names
         return " < ".join(telling[:_FRAMES])
     return " < ".join(f"{base_name(f.file)}:{f.function}" for f in thread.python_stack[:_FRAMES])

@@ -13,6 +13,12 @@ from triage.report import DIAGNOSED, NO_CRASH, UNCERTAIN, UNKNOWN, Diagnosis
 SURE = 0.70
 # A line that says this much for a cause, with no sign of life behind it, is trouble.
 WORTH_A_LOOK = 1.0
+# Signals by which somebody ends a program that is well.
+_NOT_A_CRASH = {
+    "SIGINT": "It was interrupted (SIGINT, Ctrl-C); nothing crashed.",
+    "SIGQUIT": "It was ended by SIGQUIT (Ctrl-\\); nothing crashed.",
+    "SIGPIPE": "It was ended by SIGPIPE, because nobody read its output any more; nothing crashed.",
+}
 
 
 def verdict_of(facts: Facts, knowledge: Knowledge, ranking: Ranking) -> str:
@@ -46,9 +52,12 @@ def nothing_died(facts: Facts, knowledge: Knowledge, ranking: Ranking) -> bool:
 
 
 def interrupted(crash: Crash) -> bool:
-    """Whether the person ended it: an interrupt, and no error but the one that it raises."""
-    by_hand = crash.exit is not None and crash.exit.signal == "SIGINT"
-    return by_hand and all(error.short_type == "KeyboardInterrupt" for error in crash.exceptions)
+    """Whether the person or the reader of its output ended it, and there is no error but the one that this raises."""
+    if crash.exit is None or crash.exit.signal not in _NOT_A_CRASH:
+        return False
+    if crash.exit.signal != "SIGINT" and (crash.messages or any(record.severity == "F" for record in crash.records)):
+        return False
+    return all(error.short_type == "KeyboardInterrupt" for error in crash.exceptions)
 
 
 def _last_trouble(crash: Crash, knowledge: Knowledge, ranking: Ranking) -> tuple[int, int] | None:
@@ -86,8 +95,8 @@ def _any_trouble(crash: Crash) -> bool:
 
 def summarise(crash: Crash, verdict: str, diagnoses: tuple[Diagnosis, ...]) -> str:
     """The answer in one sentence."""
-    if verdict == NO_CRASH and interrupted(crash):
-        return "It was interrupted (SIGINT, Ctrl-C); nothing crashed."
+    if verdict == NO_CRASH and interrupted(crash) and crash.exit:
+        return _NOT_A_CRASH[crash.exit.signal or ""]
     if verdict == NO_CRASH:
         return "The input is empty." if crash.is_empty else "Nothing here says that a process died."
     if verdict == UNKNOWN and crash.is_empty:
@@ -116,7 +125,8 @@ def not_observable(crash: Crash, knowledge: Knowledge) -> tuple[str, ...]:
             missing.append("native stack: the log holds none (run it with triage run)")
         elif crash.exit is None or crash.exit.is_death:
             missing.append("native stack: none was read")
-    if not any(thread.python_stack for thread in threads) and not any(error.frames for error in crash.exceptions):
+    has_python = any(thread.python_stack for thread in threads) or any(error.frames for error in crash.exceptions)
+    if not has_python and not any("Python stack" in text.split(":")[0] for text in missing):
         missing.append("Python stack: there is none" + (" (run it with triage run)" if crash.rerun is None else ""))
     if crash.memory.peak_bytes is None:
         missing.append("memory: nothing here tells the peak")

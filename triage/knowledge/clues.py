@@ -144,6 +144,8 @@ MEMORY_CONDITIONS = (
     "not_oom_killed",
     "shm_full",
     "threads_at_limit",
+    "threads_below_limit",
+    "address_space_limited",
 )
 # Where a fault's address may lie: a null pointer or a field of one, an element of a null array, what no process can
 # have, the end of the stack, or anywhere so long as it is known.

@@ -9,12 +9,25 @@ from typing import TypeGuard
 
 from triage.crash import NativeFrame, PythonFrame, base_name
 from triage.native.names import short
+from triage.native.pystack_child import OUTERMOST
 from triage.native.stacks import RawFrame
 
 # Frames between a fault and where its thread stands now: the handler, what it called, and the kernel's way into it.
 _TRAMPOLINE = re.compile(r"^(?:__restore_rt|__restore|<signal handler called>|__kernel_rt_sigreturn|_*sigtramp)$")
 _SENDING = re.compile(r"^_*(?:GI_+)?(?:raise|gsignal|t?g?kill|pthread_kill(?:_implementation|_internal)?)(?:64)?$")
 _HANDLER_DEPTH = 40
+# Between a check, an assertion or a throw that failed and the abort that ends it.
+_ABORT = re.compile(r"^_*(?:GI_+)?abort$")
+_REPORTING = re.compile(
+    r"(?:^|::)(?:log_internal|internal|google|logging_internal)::(?:\w+::)*(?:Check)?LogMessage(?:Fatal)?(?:\w*)::"
+    r"|(?:^|::)LogMessage(?:Fatal)?::"
+    r"|^std::(?:terminate|rethrow_exception|__throw_\w+)$|^__cxxabiv1::|^__cxa_(?:re)?throw$|verbose_terminate_handler"
+    r"|^_*(?:GI_+)?(?:malloc_printerr|libc_message(?:_impl|_wrapper)?|libc_fatal|fortify_fail\w*"
+    r"|assert(?:_perror)?_fail(?:_base)?)$"
+)
+_REPORTING_DEPTH = 24
+_RUNTIMES = re.compile(r"^(?:libc|libstdc\+\+)\.so")
+_INLINED = " (inlined)"
 # Libraries of the system, of installed packages, and of an interpreter that was built or unpacked somewhere.
 _INSTALLED = re.compile(
     r"^/(?:usr|lib|lib64|opt|snap|nix|System|Library)/|/(?:site|dist)-packages/|/lib(?:64)?/(?:python\d|libpython)"
@@ -74,14 +87,22 @@ def clean(
     """A thread's native stack for people, innermost frame first; never empty when there are frames."""
     if crashed:
         frames = _below_handlers(frames, fault_pc)
-    kept = [frame for frame, telling in zip(frames, _telling(frames), strict=True) if telling]
-    return _shortened([_frame(frame, base) for frame in _once(kept or frames[:_FEW])], left_out)
+    telling = [*map(all, zip(_telling(frames), _once(frames), strict=True))]
+    if not any(telling):
+        telling = [number < _FEW for number in range(len(frames))]
+    # where the collector left some out, its outermost frames follow
+    outer = sum(telling[-OUTERMOST:]) if left_out and len(frames) > OUTERMOST else 0
+    kept = [_frame(frame, base) for frame, is_told in zip(frames, telling, strict=True) if is_told]
+    return _shortened(kept, left_out, outer)
 
 
-def _once(frames: Sequence[RawFrame]) -> list[RawFrame]:
-    """A part of a function that was split off and inlined again is the same call."""
-    named = [(frame.address, short(frame.symbol) if frame.symbol else None) for frame in frames]
-    return [frame for number, frame in enumerate(frames) if not number or named[number] != named[number - 1]]
+def _once(frames: Sequence[RawFrame]) -> list[bool]:
+    """Which frames are calls of their own: a part of a function that was split off and inlined again is not."""
+    inlined = [(f.address, short(f.symbol) if f.symbol and f.symbol.endswith(_INLINED) else None) for f in frames]
+    return [
+        not number or not frame.symbol or inlined[number - 1] != (frame.address, short(frame.symbol))
+        for number, frame in enumerate(frames)
+    ]
 
 
 def clean_python(frames: Sequence[PythonFrame], left_out: int = 0) -> tuple[PythonFrame, ...]:
@@ -98,7 +119,22 @@ def _below_handlers(frames: Sequence[RawFrame], fault_pc: int | None) -> Sequenc
     sent = 0
     while sent < len(frames) and _is_sending(frames, sent):
         sent += 1
-    return frames[sent:] if sent < len(frames) else frames
+    return _without_reporting(frames[sent:]) if sent < len(frames) else frames
+
+
+def _without_reporting(frames: Sequence[RawFrame]) -> Sequence[RawFrame]:
+    """An abort next to what called for it; how the message about it was made is left out."""
+    if not frames[0].symbol or not _ABORT.match(short(frames[0].symbol)):
+        return frames
+    end = 1
+    for number, frame in enumerate(frames[1:_REPORTING_DEPTH], 1):
+        name = short(frame.symbol) if frame.symbol else ""
+        # their local functions are nameless where these are stripped
+        if _REPORTING.search(name) or (not name and _RUNTIMES.match(base_name(frame.module or ""))):
+            end = number + 1
+        elif name:
+            break
+    return [frames[0], *frames[end:]]
 
 
 def _is_sending(frames: Sequence[RawFrame], number: int) -> bool:
@@ -154,8 +190,10 @@ def _is_file(module: str | None) -> TypeGuard[str]:
     return bool(module) and not str(module).startswith(("/dev/zero", "/memfd:", "/anon_hugepage", "//anon"))
 
 
-def _shortened(frames: list[NativeFrame], left_out: int) -> tuple[NativeFrame, ...]:
+def _shortened(frames: list[NativeFrame], left_out: int, outer: int) -> tuple[NativeFrame, ...]:
     end, tail = _ends([frame.name for frame in frames])
+    if outer:
+        end, tail = min(end, len(frames) - outer), len(frames) - min(outer, _OUTERMOST)
     gone = tail - end + left_out
     return (*frames[:end], NativeFrame(None, _count(gone), trust="omitted"), *frames[tail:]) if gone else tuple(frames)
 

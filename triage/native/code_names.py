@@ -48,7 +48,7 @@ class Log(logging.Logger):
         self.ascii_size: int | None = None
         self._string = 0
 
-    def isEnabledFor(self, level: int) -> bool:  # noqa: N802 - it is logging's name
+    def isEnabledFor(self, level: int) -> bool:
         """Only the finest level has addresses."""
         return level == logging.DEBUG
 
@@ -116,12 +116,12 @@ def _with_names(stack: list[Frame], chain: list[_Code], names: _Names) -> list[F
     given = iter(stack)
     frames: list[Frame] = []
     for code in chain:
-        frame = next(given) if code.line is not None else ["\0", 0, "\0"]
-        if "\0" in frame[0]:
-            frame = [names.at(code.file) or frame[0], *frame[1:]]
-        if "\0" in frame[2]:
-            frame = [*frame[:2], names.at(code.function or names.function_of(code)) or frame[2]]
-        frames.append(frame)
+        file, line, function = next(given) if code.line is not None else ("\0", 0, "\0")
+        if "\0" in file:
+            file = names.at(code.file) or file
+        if "\0" in function:
+            function = names.at(code.function or names.function_of(code)) or function
+        frames.append([file, line, function])
     return frames
 
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from triage.crash import Thread
 from triage.native import faults, memory_map, mixed_stacks, obstacles
+from triage.native.callers import named_at_calls
 from triage.native.cleaning import clean, clean_python, fault_index
 from triage.native.collected import Collected
 from triage.native.gdb_session import Gdb, GdbFailed, find_gdb
@@ -56,7 +57,7 @@ def collect_process(pid: int, *, crashed: bool, budget: float) -> Collected:
         try:
             target = _process(pid)
         except PermissionError:
-            return Collected(missing=(obstacles.refused(pid),))
+            return Collected(missing=(obstacles.refused(pid, crashed=crashed),))
         except OSError:
             return Collected(missing=(obstacles.gone(pid),))
         mixed = grounded(mixed_stacks.of_process(pid, _share(until)), target.map)
@@ -169,6 +170,8 @@ def collected(target: Target, mixed: Mixed, told: Told, dumped: faults.Suspect, 
         suspect = dumped
     if told.found:
         suspect = faults.Suspect(told.found.tid, told.found.pc)
+    if crashed:
+        raw = [t._replace(native=named_at_calls(t.native, target.map)) if t.tid == suspect.tid else t for t in raw]
     left_out = {tid: (native, python) for tid, native, python in mixed.left_out}
     threads = tuple(
         Thread(

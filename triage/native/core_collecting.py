@@ -12,7 +12,7 @@ from triage.native import mixed_stacks, obstacles
 from triage.native.collected import Collected
 from triage.native.collecting import STACK_SHARE, Target, ask_gdb, collected, grounded, suspect_in
 from triage.native.core_file import CoreFile, build_id_of, read_core
-from triage.native.faults import Suspect
+from triage.native.faults import Suspect, stack_used
 from triage.native.libraries import libraries_at
 from triage.native.memory_map import MemoryMap
 from triage.native.mixed_stacks import Mixed
@@ -34,7 +34,8 @@ def collect_core(path: str, *, executable: str | None, budget: float, core: Core
     core = core or read_core(path)
     map = core.map()
     found = core.executable()
-    program = executable or found
+    wrong = _wrong(core, map, executable) if executable else None
+    program = found if wrong or not executable else executable
     is_there = program is not None and os.path.isfile(program)
     mixed = Mixed(failure="executable")
     if program and is_there:
@@ -51,7 +52,8 @@ def collect_core(path: str, *, executable: str | None, budget: float, core: Core
     return answer._replace(
         fault=_fault(core, map, answer.fault, suspect, died) if crashed else None,
         missing=(
-            *obstacles.of_executable(found, executable, is_there=is_there, is_other=_is_other(core, map, program)),
+            *((wrong,) if wrong else ()),
+            *obstacles.of_executable(program, is_there=is_there, is_other=_is_other(core, map, program)),
             *(obstacles.of_stacks(mixed, told, "the core") if is_there else ()),
             *obstacles.of_fault(told, crashed=crashed, what="faulting instruction", remedy=""),
             *obstacles.of_libraries(*core.other_builds()),
@@ -94,6 +96,13 @@ def _quoted(path: str) -> str:
     return f'"{whole}"'
 
 
+def _wrong(core: CoreFile, map: MemoryMap, given: str) -> str | None:
+    """Why the program that the person named cannot be the core's."""
+    if not os.path.isfile(given):
+        return obstacles.not_there(given)
+    return obstacles.not_the_one(given) if _is_other(core, map, given) else None
+
+
 def _is_other(core: CoreFile, map: MemoryMap, program: str | None) -> bool:
     """Whether the program on this machine is another one than the core's."""
     found = core.executable()
@@ -118,7 +127,7 @@ def _fault(core: CoreFile, map: MemoryMap, told: Fault | None, suspect: Suspect,
         stack = map.stack(sp) if sp is not None else None
         if stack and sp is not None:
             limit = None if stack[1] else stack[0].end - stack[0].start
-            told = told._replace(stack_used_bytes=stack[0].end - sp, stack_limit_bytes=limit)
+            told = told._replace(stack_used_bytes=stack_used(stack[0].end - sp, limit), stack_limit_bytes=limit)
     told = told._replace(signal=told.signal or died, instruction=None if died == "SIGABRT" else told.instruction)
     if told.address is None and died in _MEMORY_SIGNALS and (core.signal_code or 0) > 0:
         # a pointer that no address space has comes as 0 and with the kernel's own code; 0 would be a lie

@@ -23,6 +23,7 @@ _NT_PRSTATUS, _NT_PRPSINFO, _NT_AUXV = 1, 3, 6
 _NT_SIGINFO, _NT_FILE = 0x53494749, 0x46494C45
 _AT_PHDR, _AT_ENTRY, _AT_RANDOM, _AT_EXECFN = 3, 9, 25, 31
 _PT_NOTE = 4
+_ET_CORE, _HEADER_SIZE = 4, 64
 _GNU_BUILD_ID = 3
 # fmt: off
 _X86_64_REGISTERS = [
@@ -187,6 +188,8 @@ def read_core(path: str) -> CoreFile:
     """The notes and segments of a core; raises NotACore, or OSError when the file can't be read."""
     with open(path, "rb") as file:
         size = os.fstat(file.fileno()).st_size
+        if _ends_in_header(os.pread(file.fileno(), _HEADER_SIZE, 0), size):
+            raise NotACore("it is cut off before the notes that tell who died of what")
         try:
             return _read(path, file, size)
         except NotACore:
@@ -197,6 +200,17 @@ def read_core(path: str) -> CoreFile:
             raise NotACore("its header is damaged") from error  # it points to where no file reaches
         except Exception as error:  # pyelftools raises whatever its parts raise over damaged data
             raise NotACore("its header is damaged") from error
+
+
+def _ends_in_header(head: bytes, size: int) -> bool:
+    """Whether the file ends before its table of segments does."""
+    if head[:6] != b"\x7fELF\x02\x01":
+        return False
+    if len(head) < _HEADER_SIZE:
+        return True
+    kind, table = (*struct.unpack_from("<H", head, 16), *struct.unpack_from("<Q", head, 32))
+    each, count = struct.unpack_from("<HH", head, 54)
+    return bool(kind == _ET_CORE and table <= _LARGEST and size < table + each * count)
 
 
 def _read(path: str, file: BinaryIO, size: int) -> CoreFile:

@@ -185,4 +185,10 @@ def _stack(map: MemoryMap, sp: int | None, main_limit: int | None) -> tuple[int 
     if found is None or sp is None:
         return None, None
     region, is_main = found
-    return region.end - sp, main_limit if is_main else region.end - region.start
+    limit = main_limit if is_main else region.end - region.start
+    return stack_used(region.end - sp, limit), limit
+
+
+def stack_used(size: int, limit: int | None) -> int:
+    """How much of a stack is in use: what lies beyond its end, where an overflow got to, is not part of it."""
+    return size if limit is None else min(size, limit)

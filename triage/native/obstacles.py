@@ -22,7 +22,9 @@ _MANAGERS = (
 )
 FACTS = "registers, faulting instruction and fault address"
 _STACKS = "native stack and Python stack"
+_WITHOUT_RIGHT = "or call faulthandler.dump_traceback_later(60) in the script, which needs no such right"
 _NO_RIGHT = ("operation not permitted", "permission denied")
+_FEW_FILES = 32
 _ABSENT = ("ModuleNotFoundError", "ImportError")
 
 
@@ -33,7 +35,7 @@ def of_process(pid: int, mixed: Mixed, told: Told, *, crashed: bool) -> tuple[st
     said = f"{mixed.detail} {told.failure or ''}".lower()
     if mixed.failure or told.failure:
         if any(words in said for words in _NO_RIGHT):
-            return (refused(pid),)
+            return (refused(pid, crashed=crashed),)
         if state_of(pid) in (None, "Z", "X"):
             return (gone(pid),)
     return (*of_stacks(mixed, told, f"process {pid}"), *of_fault(told, crashed=crashed))
@@ -44,6 +46,8 @@ def of_stacks(mixed: Mixed, told: Told, where: str) -> tuple[str, ...]:
     if mixed.failure is None:
         return ()
     what = "Python stack" if told.threads else _STACKS
+    if _are_few(mixed.detail):
+        return (_too_few_files(what, "pystack"),)
     if mixed.failure in _ABSENT:
         return (no_pystack(what),)
     if mixed.failure == "timeout":
@@ -53,18 +57,27 @@ def of_stacks(mixed: Mixed, told: Told, where: str) -> tuple[str, ...]:
     return (f"{what}: pystack finds no Python that it knows in {where}; it reads CPython 2.7 and 3.6 or newer",)
 
 
-def of_executable(found: str | None, given: str | None, *, is_there: bool, is_other: bool) -> tuple[str, ...]:
+def of_executable(found: str | None, *, is_there: bool, is_other: bool) -> tuple[str, ...]:
     """What is wrong with the program that a core belongs to."""
-    if found is None and given is None:
+    if found is None:
         return ("native stack: the core does not tell which program made it; name it with --executable PATH",)
-    name = given or found
     if not is_there:
         return (
-            f"native stack: {name}, which made the core, is not on this machine; copy it here and give --executable",
+            f"native stack: {found}, which made the core, is not on this machine; copy it here and give --executable",
         )
     if is_other:
-        return (f"names of frames may be wrong: {name} is another build than the one that made the core",)
+        return (f"names of frames may be wrong: {found} is another build than the one that made the core",)
     return ()
+
+
+def not_there(given: str) -> str:
+    """No file has the name that the person gave for the program."""
+    return f"--executable {given}: there is no such file, and it was not used"
+
+
+def not_the_one(given: str) -> str:
+    """The person named a program that the core is not of."""
+    return f"--executable {given}: this is not the program that made the core (its build id differs); it was not used"
 
 
 def of_libraries(absent: list[str], other: list[str]) -> tuple[str, ...]:
@@ -91,11 +104,32 @@ def of_fault(
         return (no_gdb(what),)
     if told.failure == "timeout":
         return (f"{what}: gdb took too long; try again when the machine is less busy",)
+    if told.failure and _are_few(told.failure):
+        return (_too_few_files(what, "gdb"),)
     if told.failure:
         return (f"{what}: gdb failed ({told.failure.rstrip('.')}){remedy}",)
     if crashed and told.found is None:
         return (f"{what}: no thread stands in the handler of a fatal signal",)
     return ()
+
+
+def _are_few(reason: str) -> bool:
+    """Whether a program could not start, or ended, because it may not open the few files that it needs."""
+    if "too many open files" in reason.lower():
+        return True
+    if reason != "ended":
+        return False
+    try:
+        import resource
+    except ImportError:  # another system, with a core of Linux
+        return False
+    return 0 <= resource.getrlimit(resource.RLIMIT_NOFILE)[0] < _FEW_FILES
+
+
+def _too_few_files(what: str, program: str) -> str:
+    return (
+        f"{what}: {program} could not open its files, too many are open already; raise the limit with 'ulimit -n 1024'"
+    )
 
 
 def no_gdb(what: str) -> str:
@@ -125,9 +159,14 @@ def gone(pid: int) -> str:
     return f"native stack: process {pid} had ended before its stack could be taken; run it again"
 
 
-def refused(pid: int) -> str:
-    """The kernel does not let us trace the process; the reason is looked for, so that the advice fits."""
-    return f"native stack: the kernel does not let triage look into process {pid} ({_why_refused(pid)}"
+def refused(pid: int, *, crashed: bool) -> str:
+    """The kernel does not let us trace the process; the reason is looked for, so that the advice fits.
+
+    A crash has its Python stack from faulthandler all the same; a hang has none at all.
+    """
+    what = "native stack" if crashed else _STACKS
+    more = "" if crashed else f"; {_WITHOUT_RIGHT}"
+    return f"{what}: the kernel does not let triage look into process {pid} ({_why_refused(pid)}{more}"
 
 
 def _why_refused(pid: int) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 # A runaway recursion has a hundred thousand frames; both of its ends tell all there is.
-_INNERMOST, _OUTERMOST = 1200, 100
+_INNERMOST, OUTERMOST = 1200, 100
 _MEMORY = 4 << 30
 # Only what is touched of it takes memory.
 _STACKS = (1 << 30, 1 << 28, 1 << 25, 0)
@@ -118,10 +118,10 @@ def _thread(thread: Any, python: list[Any]) -> dict[str, Any]:
 
 def _ends(frames: list[Any]) -> dict[str, Any]:
     """The frames, innermost first; of very many both ends, and how many are left out between them."""
-    left_out = len(frames) - _INNERMOST - _OUTERMOST
+    left_out = len(frames) - _INNERMOST - OUTERMOST
     if left_out <= 0:
         return {"frames": frames, "left_out": 0}
-    return {"frames": frames[:_INNERMOST] + frames[-_OUTERMOST:], "left_out": left_out}
+    return {"frames": frames[:_INNERMOST] + frames[-OUTERMOST:], "left_out": left_out}
 
 
 if __name__ == "__main__":

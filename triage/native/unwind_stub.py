@@ -20,6 +20,7 @@ _SYMBOL = struct.Struct("<IBBHQQ")
 _PROGBITS, _SYMTAB, _STRTAB, _NOBITS, _DYNSYM = 1, 2, 3, 8, 11
 _ALLOCATED, _EXECUTABLE = 0x2, 0x4
 _FUNCTION, _INDIRECT_FUNCTION = 2, 10
+_FIXED = 2
 _PIECE = 1 << 20
 
 
@@ -68,6 +69,12 @@ def write_stub(library: str, stub: str) -> None:
                 identity, kind, machine, version, 0, 0, table, 0, _HEADER.size, 0, 0, 64, len(entries), len(entries) - 1
             )
         )
+
+
+def is_at_fixed_address(path: str) -> bool:
+    """Whether a program runs at the addresses that its symbol table has, and not wherever it is loaded."""
+    with open(path, "rb") as source:
+        return _sections(source.fileno())[0][1] == _FIXED
 
 
 def names_in(library: str, addresses: Iterable[int]) -> dict[int, str]:

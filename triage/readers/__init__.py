@@ -7,7 +7,7 @@ from triage.readers.interface import Reader, Unreadable
 from triage.readers.sniffing import PACKED, SNIFF_BYTES, sniff
 from triage.readers.source import Source
 
-__all__ = ["Reader", "Source", "Unreadable", "read"]
+__all__ = ["Reader", "Source", "Unreadable", "of_one_process", "read"]
 
 
 def read(source: Source, input_id: int, executable: str | None = None) -> Crash:
@@ -20,6 +20,22 @@ def read(source: Source, input_id: int, executable: str | None = None) -> Crash:
         except OSError as error:
             reason = error.strerror or error
             raise Unreadable(f"{source.label} could not be read ({reason}); copy it and try the copy.") from None
+
+
+def of_one_process(parts: list[Crash]) -> list[Crash]:
+    """What was read, with every core of another process than the first one's left out and named in `unread`."""
+    kept: list[Crash] = []
+    first: int | None = None
+    for part in parts:
+        is_core = any(source.kind == "core" for source in part.inputs)
+        pid = part.processes[part.primary].pid if is_core and part.processes else None
+        if first is not None and pid not in (None, first):
+            name = part.inputs[0].name
+            note = f"{name} is the core of another process ({pid}, not {first}); analyze it by itself"
+            part = Crash(inputs=part.inputs, unread=(note,))
+        first = pid if first is None else first
+        kept.append(part)
+    return kept
 
 
 def _reader_for(kind: str, label: str, path: str | None, executable: str | None) -> Reader:

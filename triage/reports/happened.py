@@ -13,7 +13,7 @@ from triage.patterns import compile as pattern
 from triage.report import DIAGNOSED, NO_CRASH, Question, Report
 
 _NATIVE_FRAMES = 3
-_SHOW_LOG = "triage run --tf-log"
+_SHOW_LOG = " --tf-log "
 # The C library, the C++ runtime, Python and its own extension modules.
 _SYSTEM_LIBRARY = r"^(?:lib(?:c|m|dl|pthread|stdc\+\+|gcc_s|ffi|python)[-.\d]|ld[-.]|python|\[|.*\.cpython-)"
 
@@ -33,13 +33,13 @@ def hidden_log(report: Report) -> HiddenLog | None:
     if report.verdict == DIAGNOSED and any(e.place and e.place.line for e in report.diagnoses[0].because):
         return None
     sentence = f"TensorFlow's own log was hidden ({crash.environment.hidden_log}); see what it says:"
-    return HiddenLog(sentence, f"{_SHOW_LOG} {crash.rerun}")
+    return HiddenLog(sentence, crash.run_with_log)
 
 
 def questions(report: Report) -> tuple[Question, ...]:
     """What to find out next, without what was said first."""
     said = hidden_log(report) is not None
-    return tuple(question for question in report.next if not (said and (question.run or "").startswith(_SHOW_LOG)))
+    return tuple(question for question in report.next if not (said and _SHOW_LOG in (question.run or "")))
 
 
 def died(crash: Crash) -> str | None:
@@ -137,7 +137,8 @@ def _who(crash: Crash) -> str:
 
 
 def _line(frame: PythonFrame) -> str:
-    return f"{base_name(frame.file)}:{frame.line} in {frame.function}"
+    line = "" if frame.line is None else f":{frame.line}"
+    return f"{base_name(frame.file)}{line} in {frame.function}"
 
 
 def _native_thread(crash: Crash) -> Thread | None:

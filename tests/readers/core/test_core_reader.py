@@ -18,7 +18,7 @@ from dying import core_of
 
 import triage
 from triage.crash import Crash
-from triage.readers import Source, Unreadable, read
+from triage.readers import Source, Unreadable, of_one_process, read
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="these are cores of Linux")
 
@@ -150,10 +150,32 @@ def test_a_core_with_nothing_in_it_is_refused_in_one_sentence(core: Path, tmp_pa
     assert str(refused.value).endswith(".")
 
 
-def test_the_program_that_made_the_core_can_be_named_and_is_missed_when_it_is_not_there(core: Path) -> None:
+def test_a_program_that_is_not_there_is_not_said_to_have_made_the_core(core: Path) -> None:
     crash = read(Source.of(core), 0, executable="/no/such/python")
-    assert any("/no/such/python" in sentence and "--executable" in sentence for sentence in crash.unread)
-    assert crash.exit and crash.exit.signal == "SIGSEGV"
+    assert crash.unread == ("--executable /no/such/python: there is no such file, and it was not used",)
+    assert crash.environment.interpreter == os.path.realpath(sys.executable)
+    assert_told(crash)
+
+
+def test_a_core_that_ends_in_its_headers_is_cut_off(core: Path, tmp_path: Path) -> None:
+    cut = tmp_path / "core"
+    cut.write_bytes(core.read_bytes()[:1000])
+    with pytest.raises(Unreadable, match="it is cut off"):
+        read(Source.of(cut), 0)
+
+
+def test_cores_of_two_processes_are_not_taken_for_one(core: Path, tmp_path: Path) -> None:
+    other = core_of(tmp_path, "abort")
+    log = read(Source.of(b"Segmentation fault (core dumped)\n"), 0)
+    first, again, second = (read(Source.of(path), number) for number, path in enumerate((core, core, other), 1))
+    kept = of_one_process([log, first, again, second])
+    assert kept[:3] == [log, first, again]
+    assert kept[3].processes == ()
+    assert kept[3].inputs == second.inputs
+    pids = second.processes[0].pid, first.processes[0].pid
+    assert kept[3].unread == (
+        f"{other} is the core of another process ({pids[0]}, not {pids[1]}); analyze it by itself",
+    )
 
 
 def test_where_a_core_has_no_room_a_sentence_says_what_to_do(core: Path, tmp_path: Path, scratch: Path) -> None:

@@ -173,6 +173,11 @@ def test_a_whole_log_is_not_called_cut() -> None:
     assert not [text for text in triage.analyze("\n".join(LOG).encode()).not_observable if "of the log" in text]
 
 
+def test_a_syntax_error_starts_with_its_file_and_is_whole() -> None:
+    text = '  File "train.py", line 1\n    def f(:\n          ^\nSyntaxError: invalid syntax\n'
+    assert not [told for told in triage.analyze(text.encode(), exit_code=1).not_observable if "of the log" in told]
+
+
 def test_a_python_prompt_is_not_a_quote() -> None:
     text = ">>> import tensorflow as tf\n>>> tf.zeros(3)\n>>> exit()\nIllegal instruction (core dumped)"
     assert reading(text).logs[0].text == text

@@ -22,33 +22,58 @@ def _arm(directory):
     def note(text, kind="note"):
         try:
             file = open_file(kind)
-            os.write(file, (text + "\n").encode("utf-8", "surrogateescape"))
-            os.close(file)
+            try:
+                os.write(file, (text + "\n").encode("utf-8", "surrogateescape"))
+            finally:
+                os.close(file)
         except OSError:
             pass
 
     def open_fault_file():
+        """A descriptor with a number so high that the script hardly ever gets it; None where there is none.
+
+        A script that closes everything and opens files of its own would find our dump in the one that has our number.
+        Much higher ones would cost memory and time at each fork, for the kernel keeps a table as long as the highest.
+        """
         import fcntl
 
         file = open_file("fault")
         try:
-            # Scripts and libraries count on getting 3, 4, 5; a high number is in nobody's way.
-            high = fcntl.fcntl(file, fcntl.F_DUPFD_CLOEXEC, 200)
-        except (OSError, ValueError):
-            return file
-        os.close(file)
-        return high
+            for number in (4000, 1000, 500, 240, 100):
+                try:
+                    return fcntl.fcntl(file, fcntl.F_DUPFD_CLOEXEC, number)
+                except (OSError, ValueError):
+                    pass
+        finally:
+            os.close(file)
+        note("no fault file")
+        return None
+
+    def is_still_ours(file):
+        """Whether a number is still that of our file: a script may have closed it and have it for something else."""
+        try:
+            return file is not None and os.path.samestat(os.fstat(file), state["stat"])
+        except OSError:
+            return False
 
     enable, disable = faulthandler.enable, faulthandler.disable
     # `theirs`: the script (or -X faulthandler) wants the dump for itself; `file`: where it goes otherwise.
-    state = {"theirs": faulthandler.is_enabled(), "file": None}
+    state = {"theirs": faulthandler.is_enabled(), "file": None, "stat": None}
 
-    def arm_ours():
-        previous, state["file"] = state["file"], open_fault_file()
-        if not state["theirs"]:
+    def enable_ours():
+        if is_still_ours(state["file"]):
             enable(file=state["file"], all_threads=True)
+        else:
+            disable()
+
+    def open_ours():
+        previous = state["file"] if is_still_ours(state["file"]) else None
+        state["file"] = None
         if previous is not None:
             os.close(previous)
+        state["file"] = open_fault_file()
+        if state["file"] is not None:
+            state["stat"] = os.fstat(state["file"])
 
     def their_enable(*arguments, **named):
         enable(*arguments, **named)
@@ -58,7 +83,7 @@ def _arm(directory):
 
     def their_disable():
         was, state["theirs"] = state["theirs"], False
-        enable(file=state["file"], all_threads=True)
+        enable_ours()
         return was
 
     def after_fork():
@@ -68,21 +93,26 @@ def _arm(directory):
                 note("forked tensorflow")
             if state["theirs"]:
                 note("", "own")
-            arm_ours()
+            open_ours()
+            if not state["theirs"]:
+                enable_ours()
         except OSError:
-            # The file that is still open is the parent's, and it is not the parent that would have crashed.
+            # Where faulthandler would write now is the parent's, and it is not the parent that would have crashed.
             if not state["theirs"]:
                 disable()
 
     note("python " + (sys.executable or ""))
     disable()
-    if os.environ.get("TRIAGE_HOLDER"):
+    open_ours()
+    # A crash that nobody can notice must not be held.
+    if state["file"] is not None and os.environ.get("TRIAGE_HOLDER"):
         _hold_on_fatal_signals(int(os.environ["TRIAGE_HOLDER"]))
         _give_threads_a_signal_stack()
     if state["theirs"]:
         enable()
         note("", "own")
-    arm_ours()
+    else:
+        enable_ours()
     faulthandler.enable, faulthandler.disable = their_enable, their_disable
     faulthandler.is_enabled = lambda: state["theirs"]
     os.register_at_fork(after_in_child=after_fork)

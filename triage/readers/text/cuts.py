@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from triage.patterns import compile as pattern
 
-_MIDDLE = r'^(?:\s+File ".*", line \d+|\s+@\s+0x[0-9a-f]+|#[1-9]\d?\s+0x|\.\.\. ?(?:\d+ more|truncated)|[\[<]truncated)'
+# A frame has its function behind the line; without one it is a SyntaxError, which starts so by itself.
+_MIDDLE = (
+    r'^(?:\s+File ".*", line \d+,? in |\s+@\s+0x[0-9a-f]+|#[1-9]\d?\s+0x|\.\.\. ?(?:\d+ more|truncated)|[\[<]truncated)'
+)
 _UNFINISHED = r'^\s+File ".*", line \d+(?:, in .+)?$|^Traceback \(most recent call last\):$|\.\.\.$|…$'
 _SAID = (
     r"(?i)(?:output|log|lines?) (?:was |were |has been )?(?:truncated|omitted|cut)\b|^\[\.\.\.\]$|truncated \d+ lines"
