@@ -79,7 +79,6 @@ def _all_of(pid: int, faults: FaultDirectory, dump: bytes, *, crashed: bool, why
     from triage.native.libraries import libraries_at, loaded_twice, paths_of
 
     paths = paths_of(pid)
-
     held = Held(
         pid=pid,
         command=shortened(processes.command_of(pid) or ["?"]),

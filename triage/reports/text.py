@@ -98,6 +98,9 @@ def _headline(report: Report, width: int | None) -> list[Line]:
 def _rows(report: Report, most: dict[str, int] | None) -> list[Row]:
     on_screen = most is not None
 
+    if report.verdict == NO_CRASH and report.crash.rerun:
+        return []  # the person who ended it knows the rest
+
     def some(part: str) -> int | None:
         return most[part] if most is not None else None
 

@@ -88,6 +88,7 @@ def _arm(directory):
 
     def after_fork():
         try:
+            _let_holder_trace()
             note("python " + (sys.executable or ""))
             if _tensorflow_has_started():
                 note("forked tensorflow")
@@ -106,7 +107,8 @@ def _arm(directory):
     open_ours()
     # A crash that nobody can notice must not be held.
     if state["file"] is not None and os.environ.get("TRIAGE_HOLDER"):
-        _hold_on_fatal_signals(int(os.environ["TRIAGE_HOLDER"]))
+        _let_holder_trace()
+        _hold_on_fatal_signals()
         _give_threads_a_signal_stack()
     if state["theirs"]:
         enable()
@@ -127,7 +129,29 @@ def _tensorflow_has_started():
     return bool(getattr(getattr(context, "_context", None), "_initialized", False))
 
 
-def _hold_on_fatal_signals(holder):
+def _let_holder_trace():
+    """Allow triage and the collectors that it starts to trace this process, where only a parent may trace its children.
+
+    A forked child has to allow it again.
+    """
+    import os
+
+    holder = os.environ.get("TRIAGE_HOLDER", "")
+    if not holder.isdigit() or not os.path.exists("/proc/sys/kernel/yama/ptrace_scope"):
+        return
+    try:
+        import _ctypes
+
+        class Number(_ctypes._SimpleCData):
+            _type_ = "L"
+
+        prctl = _ctypes.dlsym(_ctypes.dlopen(None, 2), "prctl")
+        _ctypes.call_function(prctl, (0x59616D61, Number(int(holder)), 0, 0, 0))
+    except (ImportError, AttributeError, OSError, ValueError):
+        pass
+
+
+def _hold_on_fatal_signals():
     """Make a crashed thread wait a few seconds, its stack intact, for triage to look at it.
 
     faulthandler writes its dump, puts back the handler that was there before, and raises the signal again. That
@@ -144,8 +168,6 @@ def _hold_on_fatal_signals(holder):
         libc = _ctypes.dlopen(None, 2)
         set_handler = _ctypes.dlsym(libc, "__sysv_signal")
         sleep = Pointer(_ctypes.dlsym(libc, "sleep"))
-        # Where only a parent may trace its children, this lets triage and the collectors that it starts do so.
-        _ctypes.call_function(_ctypes.dlsym(libc, "prctl"), (0x59616D61, Pointer(holder), 0, 0, 0))
     except (ImportError, AttributeError, OSError, ValueError):
         return
     for number in (_signal.SIGSEGV, _signal.SIGABRT, _signal.SIGBUS, _signal.SIGFPE, _signal.SIGILL):
