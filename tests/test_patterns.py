@@ -121,7 +121,27 @@ def _allows(pattern: str, text: str) -> bool:
 
 
 _PIECES = st.sampled_from(
-    ["a", "bc", "def", r"\.", r"\[", r"\d", r"\w+", "[x-z]", "[^q]", ".", " ", "é", "^", "$", r"\b", "(?i:k)", r"\n"]
+    [
+        "a",
+        "bc",
+        "def",
+        r"\.",
+        r"\[",
+        r"\d",
+        r"\w+",
+        "a*",
+        "b+?",
+        "[x-z]",
+        "[^q]",
+        ".",
+        " ",
+        "é",
+        "^",
+        "$",
+        r"\b",
+        "(?i:k)",
+        r"\n",
+    ]
 )
 
 
@@ -130,7 +150,8 @@ def _larger(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     return st.one_of(
         st.lists(inner, min_size=1, max_size=4).map("".join),
         st.lists(inner, min_size=2, max_size=3).map(lambda options: f"(?:{'|'.join(options)})"),
-        st.tuples(group, st.sampled_from(["?", "*", "+", "{2}", "{1,3}", "{0,2}", "+?"])).map("".join),
+        # An endless repeat of an endless repeat takes Python's own engine, which makes the texts, for ever.
+        st.tuples(group, st.sampled_from(["?", "{2}", "{1,3}", "{0,2}", "{1,2}?"])).map("".join),
         inner.map(lambda p: f"({p})"),
         inner.map(lambda p: f"(?:{p}|)"),
         inner.map(lambda p: f"(?i:{p})"),
