@@ -9,7 +9,8 @@ from typing import NamedTuple
 from triage import NotAnExitCode, analyze
 from triage.crash import Log
 from triage.diagnosis.arithmetic import CALCULATORS
-from triage.diagnosis.matching import Facts, Hit
+from triage.diagnosis.findings import Hit
+from triage.diagnosis.matching import Facts
 from triage.knowledge.lint import lint
 from triage.knowledge.loading import Knowledge, assemble
 from triage.knowledge.pack import PackData, Problem, our_directory

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from conftest import TRIAGE
 from running import QUICKLY, Terminal
 
@@ -30,8 +31,9 @@ def in_a_terminal(tmp_path: Path, quiet: bool) -> Terminal:
     return Terminal(*TRIAGE, *QUICKLY, script, cwd=tmp_path)
 
 
-def test_a_pager_that_opens_its_terminal_by_name_gets_the_keys(tmp_path):
-    with in_a_terminal(tmp_path, quiet=False) as terminal:
+@pytest.mark.parametrize("quiet", [False, True], ids=["prints-then-waits", "waits-without-a-word"])
+def test_a_pager_that_opens_its_terminal_by_name_gets_the_keys(tmp_path, quiet):
+    with in_a_terminal(tmp_path, quiet=quiet) as terminal:
         terminal.expect("page")
         terminal.press(b"q")
         terminal.expect("key b'q'")
@@ -39,13 +41,3 @@ def test_a_pager_that_opens_its_terminal_by_name_gets_the_keys(tmp_path):
         terminal.expect("line typed")
         assert terminal.end() == 0
         assert terminal.modes_now() == terminal.modes
-
-
-def test_also_where_it_says_nothing_after_it_asked_for_single_keys(tmp_path):
-    with in_a_terminal(tmp_path, quiet=True) as terminal:
-        terminal.expect("page")
-        terminal.press(b"q")
-        terminal.expect("key b'q'")
-        terminal.press(b"typed\n")
-        terminal.expect("line typed")
-        assert terminal.end() == 0

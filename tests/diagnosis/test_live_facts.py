@@ -28,7 +28,8 @@ from triage.crash import (
     Thread,
 )
 from triage.diagnosis import diagnose
-from triage.diagnosis.matching import ABSENT, UNSEEN, Facts, Finding, Hit
+from triage.diagnosis.findings import ABSENT, UNSEEN, Finding, Hit
+from triage.diagnosis.matching import Facts
 from triage.diagnosis.verdict import SURE, interrupted, not_observable
 from triage.knowledge.loading import Knowledge
 from triage.readers import Source, read
@@ -240,7 +241,7 @@ def test_a_forked_worker_that_hangs_is_recognised_by_our_signatures(knowledge):
 
 
 LIBC = NativeFrame("/usr/lib/x86_64-linux-gnu/libc.so.6", "strlen")
-OURS = NativeFrame("/work/project/_op.so", "Compute", own=True)
+OURS = NativeFrame("/home/user/project/_op.so", "Compute", own=True)
 
 
 def native(*frames: NativeFrame) -> Crash:
@@ -272,7 +273,7 @@ def test_without_a_native_stack_nobody_knows_whose_code_it_was():
 @pytest.mark.parametrize(
     ("file", "is_own"),
     [
-        ("/work/project/train.py", True),
+        ("/home/user/project/train.py", True),
         ("train.py", True),
         ("C:\\Users\\me\\train.py", True),
         ("/venv/lib/python3.11/site-packages/keras/src/a.py", False),

@@ -22,7 +22,8 @@ from triage.crash import (
     Resources,
     Thread,
 )
-from triage.diagnosis.matching import Absent, Facts, Finding, Hit, Unseen
+from triage.diagnosis.findings import Absent, Finding, Hit, Unseen
+from triage.diagnosis.matching import Facts
 from triage.status import with_subcode
 
 OOM = PythonException(

@@ -11,7 +11,8 @@ from building import knowledge_of as known
 
 import triage
 from triage.crash import Crash, Environment
-from triage.diagnosis.matching import ABSENT, UNSEEN, Facts, Hit
+from triage.diagnosis.findings import ABSENT, UNSEEN, Hit
+from triage.diagnosis.matching import Facts
 from triage.diagnosis.ranking import (
     ABSENCES,
     CAP_AGAINST,

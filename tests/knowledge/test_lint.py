@@ -9,7 +9,8 @@ import pytest
 from building import crash_of, line_with, signature_data, write_log, write_pack
 from conftest import LOGS
 
-from triage.diagnosis.matching import Facts, Hit
+from triage.diagnosis.findings import Hit
+from triage.diagnosis.matching import Facts
 from triage.knowledge.clues import parse_clue
 from triage.knowledge.pack import Problem
 from triage.proving import lint_packs

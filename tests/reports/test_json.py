@@ -201,7 +201,7 @@ def test_it_tells_resources_and_machine(live_report):
 
 
 def test_what_only_some_runs_tell_is_valid_too(validator, knowledge):
-    frame = NativeFrame("/work/_op.so", "Compute", 0x10, "cfi", "/work/op.cc:14", own=True)
+    frame = NativeFrame("/home/user/_op.so", "Compute", 0x10, "cfi", "/home/user/op.cc:14", own=True)
     process = Process(
         4712, "worker", "train.py", threads=(Thread(crashed=True, native_stack=(frame,)),), forked_with="tensorflow",
         fault=Fault("SIGSEGV", (1 << 64) - 8, "write", "mov [rax],rbx", (("rax", 0),), 4096, 8 << 20),
@@ -213,7 +213,7 @@ def test_what_only_some_runs_tell_is_valid_too(validator, knowledge):
     told = primary_of(data)
     assert (told["forked_with"], told["fault"]["address"]) == ("tensorflow", "0xfffffffffffffff8")
     assert (told["threads"][0]["native_stack"][0]["source"], told["threads"][0]["native_stack"][0]["own"]) == (
-        "/work/op.cc:14",
+        "/home/user/op.cc:14",
         True,
     )
     assert data["crash"]["environment"]["hidden_log"] == machine.hidden_log

@@ -29,16 +29,18 @@ from triage.reports.text import layout, render
 
 RERUN = "train.py --epochs 3"
 FIRST = "TensorFlow's own log was hidden (TF_CPP_MIN_LOG_LEVEL=3, set by the script); see what it says:"
-INTERPRETER = "/work/project/.venv/bin/python"
+INTERPRETER = "/home/user/project/.venv/bin/python"
 PYTHON_STACK = (
     PythonFrame("/usr/lib/python3.11/ctypes/__init__.py", 519, "string_at"),
-    PythonFrame("/work/project/train.py", 12, "fit"),
-    PythonFrame("/work/project/train.py", 30, "<module>"),
+    PythonFrame("/home/user/project/train.py", 12, "fit"),
+    PythonFrame("/home/user/project/train.py", 30, "<module>"),
 )
 NATIVE_STACK = (
     NativeFrame("/usr/lib/libc.so.6", "__strlen_avx2", source="strlen-avx2.S:74"),
     NativeFrame(None, "1 frame that was not read", trust="omitted"),
-    NativeFrame("/work/project/_op.so", "Kernel::Compute(Context*)", source="/work/project/op.cc:14", own=True),
+    NativeFrame(
+        "/home/user/project/_op.so", "Kernel::Compute(Context*)", source="/home/user/project/op.cc:14", own=True
+    ),
     NativeFrame("/v/libtensorflow_cc.so.2", "tensorflow::Executor::Run(tensorflow::Args<int, float> const&)"),
     NativeFrame("/usr/lib/libpthread.so.0", "start_thread"),
 )
@@ -78,7 +80,10 @@ def hung(*threads: Thread, primary: int = 0) -> Crash:
 
 def waiting(line: int, native: str | None = "futex_wait") -> Thread:
     frames = (NativeFrame("/usr/lib/libc.so.6", native),) if native else ()
-    stack = (PythonFrame("/usr/lib/python3.11/threading.py", 320, "wait"), PythonFrame("/work/train.py", line, "main"))
+    stack = (
+        PythonFrame("/usr/lib/python3.11/threading.py", 320, "wait"),
+        PythonFrame("/home/user/train.py", line, "main"),
+    )
     return Thread(python_stack=stack, native_stack=frames)
 
 
@@ -156,7 +161,7 @@ def test_where_is_the_native_stack_without_arguments_and_without_what_was_left_o
 
 
 def test_the_source_of_own_code_is_named_and_not_that_of_the_c_library(report):
-    assert rows_of(report(died()), "where")[1] == "built from /work/project/op.cc:14"
+    assert rows_of(report(died()), "where")[1] == "built from /home/user/project/op.cc:14"
 
 
 @pytest.mark.parametrize(
@@ -260,8 +265,8 @@ def test_the_process_that_the_report_is_about_comes_first(report):
 
 
 def test_of_many_threads_the_one_that_runs_the_script_is_told(report):
-    script = Thread(python_stack=(PythonFrame("/work/train.py", 7, "<module>"),))
-    helper = Thread(python_stack=(PythonFrame("/work/data.py", 3, "fetch"),))
+    script = Thread(python_stack=(PythonFrame("/home/user/train.py", 7, "<module>"),))
+    helper = Thread(python_stack=(PythonFrame("/home/user/data.py", 3, "fetch"),))
     native = Thread(native_stack=(NativeFrame("libc.so.6", "poll"),))
     crash = hung(script)
     for threads in ((native, helper, script), (script, helper, native)):
@@ -351,8 +356,8 @@ def hostile_crash() -> Crash:
     thread = Thread(
         HOSTILE,
         crashed=True,
-        python_stack=(PythonFrame(f"/work/{HOSTILE}.py", 3, HOSTILE),),
-        native_stack=(NativeFrame(f"/work/{HOSTILE}.so", HOSTILE, source=f"{HOSTILE}.cc:3", own=True),),
+        python_stack=(PythonFrame(f"/home/user/{HOSTILE}.py", 3, HOSTILE),),
+        native_stack=(NativeFrame(f"/home/user/{HOSTILE}.so", HOSTILE, source=f"{HOSTILE}.cc:3", own=True),),
     )
     machine = Environment(
         os=HOSTILE, python=HOSTILE, packages=(("tensorflow", HOSTILE),), interpreter=HOSTILE, hidden_log=HOSTILE

@@ -142,11 +142,13 @@ def live(text: str = "", *, hangs: bool = False, **machine: str) -> Crash:
     """A worker that died in native code (or a program that hangs); with a text, everything that it can choose is it."""
     thread = Thread(
         crashed=not hangs,
-        python_stack=(PythonFrame(f"/work/{text or 'train.py'}", 12, text or "fit"),),
+        python_stack=(PythonFrame(f"/home/user/{text or 'train.py'}", 12, text or "fit"),),
         native_stack=(
             NativeFrame("/usr/lib/libc.so.6", text or "strlen"),
             NativeFrame(None, "a frame that was not read", trust="omitted"),
-            NativeFrame("/work/_op.so", text or "Kernel<float, 2>::Compute(Context*)", source=text or "/work/op.cc:14"),
+            NativeFrame(
+                "/home/user/_op.so", text or "Kernel<float, 2>::Compute(Context*)", source=text or "/home/user/op.cc:14"
+            ),
         ),
     )
     ended = TIMEOUT if hangs else exit_status("139")
@@ -155,7 +157,7 @@ def live(text: str = "", *, hangs: bool = False, **machine: str) -> Crash:
         Process(4711, exit=TIMEOUT if hangs else exit_status("1"), threads=(thread,) if hangs else ()),
         Process(4712, "worker", exit=ended, threads=(thread,), fault=fault),
     )
-    facts = {"python": "3.11.7", "os": "linux", "interpreter": "/work/.venv/bin/python", **machine}
+    facts = {"python": "3.11.7", "os": "linux", "interpreter": "/home/user/.venv/bin/python", **machine}
     return Crash(processes=processes, primary=1, rerun=text or RERUN, environment=Environment(**facts))
 
 
@@ -184,7 +186,7 @@ def test_the_process_that_died_and_how_the_program_took_it(knowledge):
 
 def test_where_it_died(knowledge):
     facts = bullets(told(live(), knowledge))
-    assert facts["where"] == ["strlen < Kernel::Compute, built from /work/op.cc:14"]
+    assert facts["where"] == ["strlen < Kernel::Compute, built from /home/user/op.cc:14"]
     assert facts["fault"] == ["read of address 0x8 by mov eax,DWORD PTR [rdi]"]
 
 
@@ -205,7 +207,7 @@ def test_a_key_that_differs_from_the_stack_is_told(knowledge):
 
 
 def test_the_interpreter_is_named(knowledge):
-    assert bullets(told(live(), knowledge))["with"] == ["Python 3.11.7 (/work/.venv/bin/python), linux"]
+    assert bullets(told(live(), knowledge))["with"] == ["Python 3.11.7 (/home/user/.venv/bin/python), linux"]
 
 
 def test_where_each_process_of_a_hang_waits(knowledge):

@@ -5,7 +5,8 @@ from __future__ import annotations
 from triage import patterns
 from triage.crash import Crash
 from triage.diagnosis.arithmetic import calculate
-from triage.diagnosis.matching import Absent, Facts, Hit
+from triage.diagnosis.findings import Absent, Hit
+from triage.diagnosis.matching import Facts
 from triage.diagnosis.ranking import OTHER_SYSTEM, Ranking, Scored, Term
 from triage.knowledge.clues import Clue
 from triage.knowledge.loading import Knowledge

@@ -1,14 +1,14 @@
-"""Looking for a clue among the facts: it is seen (a Hit), absent although it could be seen, or not observable."""
+"""Looking for a clue among the facts of a crash."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import NamedTuple
 
 from triage import patterns
-from triage.crash import Crash, Fault, Log, Memory, Place, Resources, Thread
-from triage.diagnosis.arithmetic import human_bytes
+from triage.crash import Crash, Log, Thread
+from triage.diagnosis.conditions import CONDITIONS
+from triage.diagnosis.findings import ABSENT, UNSEEN, Absent, Finding, Hit, Unseen, all_of, seen_if
 from triage.diagnosis.versions import in_range
 from triage.knowledge.clues import (
     AnyOf,
@@ -26,28 +26,6 @@ from triage.knowledge.clues import (
     Sought,
 )
 
-_NO_VALUES: Mapping[str, str] = {}
-
-
-class Hit(NamedTuple):
-    """A clue that was seen: where, in which words, with which named values; `at` orders hits within a log."""
-
-    place: Place | None
-    quote: str
-    at: tuple[int, int] = (0, 0)
-    values: Mapping[str, str] = _NO_VALUES
-
-
-class Absent:
-    """A clue that could have been seen and was not."""
-
-
-class Unseen:
-    """A clue of a kind that the inputs do not hold."""
-
-
-ABSENT, UNSEEN = Absent(), Unseen()
-Finding = Hit | Absent | Unseen
 _BEGINNING = (-1, -1)
 # Five characters tell most texts apart; past this size the set would cost more than the searches it saves.
 _PIECE = 5
@@ -245,26 +223,28 @@ class Facts:
         return ABSENT if versions or (environment.libraries_complete and not named) else UNSEEN
 
     def _memory(self, sought: MemorySeen) -> Finding:
-        return _CONDITIONS[sought.condition](self.crash.memory, self.crash.resources)
+        return CONDITIONS[sought.condition](self.crash.memory, self.crash.resources)
 
     def _fault(self, sought: FaultSeen) -> Finding:
         crash = self.crash
         fault = crash.processes[crash.primary].fault if crash.processes else None
         if fault is None:
             return UNSEEN
+        from triage.diagnosis import faults  # only a crash that was held, or a core, has one
+
         findings = []
         if sought.address:
-            findings.append(_address_is(sought.address, fault))
+            findings.append(faults.address_is(sought.address, fault))
         if sought.access:
             findings.append(_told(fault.access, lambda value: value == sought.access, "the fault was a {}"))
         if pattern := sought.instruction:
             at = "the instruction at the fault is {}"
             findings.append(_told(fault.instruction, lambda value: _fits(pattern, value), at))
         if sought.needs_missing_flag is not None:
-            findings.append(_needs_flag(sought.needs_missing_flag, fault, crash.environment.cpu_flags))
+            findings.append(faults.needs_flag(sought.needs_missing_flag, fault, crash.environment.cpu_flags))
         if sought.stack_full is not None:
-            findings.append(_stack_is(sought.stack_full, fault))
-        return _all_of(findings)
+            findings.append(faults.stack_is(sought.stack_full, fault))
+        return all_of(findings)
 
     def _process(self, sought: ProcessSeen) -> Finding:
         if self.crash.rerun is None:  # only a program that we ran tells how its processes were made
@@ -291,7 +271,7 @@ class Facts:
         if gpu := sought.gpu:
             names = ", ".join(environment.gpus)
             findings.append(_told(names, lambda value: bool(patterns.compile(gpu).search(value)), "GPU {}"))
-        return _all_of(findings)
+        return all_of(findings)
 
 
 _SELDOM_TOLD = (FaultSeen, ModuleSeen, MemorySeen, EnvironmentSeen, ExitSeen)
@@ -303,164 +283,12 @@ def _fits(pattern: str | None, text: str | None) -> bool:
     return pattern is None or (text is not None and patterns.compile(pattern).search(text) is not None)
 
 
-def _if(holds: bool, quote: str, **values: str) -> Finding:
-    return Hit(None, quote, values=values) if holds else ABSENT
-
-
-def _all_of(findings: list[Finding]) -> Finding:
-    """One finding for parts that must all hold: one that does not makes it absent, one that is not told unseen."""
-    if any(finding == ABSENT for finding in findings):
-        return ABSENT
-    hits = [finding for finding in findings if isinstance(finding, Hit)]
-    if not hits or len(hits) < len(findings):
-        return UNSEEN
-    values = {name: text for hit in hits for name, text in hit.values.items()}
-    return Hit(None, ", ".join(hit.quote for hit in hits), values=values)
-
-
 def _told(value: str | None, holds: Callable[[str], bool], quote: str) -> Finding:
     if not value:
         return UNSEEN
-    return _if(holds(value), quote.format(value))
+    return seen_if(holds(value), quote.format(value))
 
 
 def _often_enough(frames: list[str], times: int | None) -> str | None:
     """The first frame, or the first that stands there so many times."""
     return next((frame for frame in frames if frames.count(frame) >= (times or 1)), None)
-
-
-def _peak(holds: Callable[[float], bool]) -> Callable[[Memory, Resources], Finding]:
-    """A condition over the share of its limit that a process used at most."""
-
-    def finding(memory: Memory, _: Resources) -> Finding:
-        if memory.peak_bytes is None or not memory.limit_bytes:
-            return UNSEEN
-        share = memory.peak_bytes / memory.limit_bytes
-        values = {
-            "peak_share": f"{share:.0%}",
-            "peak": human_bytes(memory.peak_bytes),
-            "limit": human_bytes(memory.limit_bytes),
-            "limit_source": memory.limit_source or "the limit",
-        }
-        return _if(holds(share), f"peak memory was {share:.0%} of the limit", **values)
-
-    return finding
-
-
-def _oom_killed(memory: Memory, _: Resources) -> Finding:
-    if memory.oom_kills is None:
-        return UNSEEN
-    count = str(memory.oom_kills)
-    return _if(memory.oom_kills > 0, f"OOM kills on record while it ran: {count}", oom_kills=count)
-
-
-def _not_oom_killed(memory: Memory, _: Resources) -> Finding:
-    if memory.oom_kills is None:
-        return UNSEEN
-    return _if(memory.oom_kills == 0, "the kernel counted 0 kills for memory while it ran")
-
-
-def _shm_full(_: Memory, resources: Resources) -> Finding:
-    size, free = resources.shm_bytes, resources.shm_free_bytes
-    if size is None or free is None:
-        return UNSEEN
-    values = {"shm_free": human_bytes(free), "shm_size": human_bytes(size)}
-    full = free < _SHM_LEAST or free < _SHM_SHARE * size
-    return _if(full, f"shared memory had {values['shm_free']} of {values['shm_size']} left", **values)
-
-
-def _threads(holds: Callable[[float], bool]) -> Callable[[Memory, Resources], Finding]:
-    def finding(_: Memory, resources: Resources) -> Finding:
-        threads, limit = resources.threads, resources.thread_limit
-        if threads is None or not limit:
-            return UNSEEN
-        whose = f" ({resources.thread_limit_source})" if resources.thread_limit_source else ""
-        quote = f"{threads} of {limit} threads were in use{whose}"
-        return _if(holds(threads / limit), quote, threads=str(threads), thread_limit=str(limit))
-
-    return finding
-
-
-def _address_space_limited(memory: Memory, _: Resources) -> Finding:
-    if memory.limit_source is None or memory.limit_bytes is None:
-        return UNSEEN
-    size = human_bytes(memory.limit_bytes)
-    limited = memory.limit_source.startswith("RLIMIT_AS")
-    return _if(limited, f"the address space is limited to {size} (RLIMIT_AS, ulimit -v)", address_space=size)
-
-
-_FULL = 0.95
-# Shared memory is given out in pages, and what is left of a full one is a remainder that no array fits into.
-_SHM_SHARE, _SHM_LEAST = 0.05, 1 << 20
-_CONDITIONS: dict[str, Callable[[Memory, Resources], Finding]] = {
-    "peak_below_half": _peak(lambda share: share < 0.5),
-    "peak_below_limit": _peak(lambda share: share < 0.8),
-    "peak_at_limit": _peak(lambda share: share > 0.9),
-    "oom_killed": _oom_killed,
-    "not_oom_killed": _not_oom_killed,
-    "shm_full": _shm_full,
-    "threads_at_limit": _threads(lambda share: share >= _FULL),
-    "threads_below_limit": _threads(lambda share: share < 0.5),
-    "address_space_limited": _address_space_limited,
-}
-# The first pages are never mapped: an address in them is a null pointer, or a field of what it should point to.
-_NULL, _NEAR_NULL = 1 << 16, 1 << 24
-# A push touches what lies just below the stack pointer, a new frame what lies above it.
-_BELOW_STACK, _ABOVE_STACK = 1 << 12, 1 << 16
-_HALF_FULL = 0.5
-
-
-def _address_is(wanted: str, fault: Fault) -> Finding:
-    address = fault.address
-    if address is None:
-        return UNSEEN
-    if wanted == "stack-guard":
-        near = _is_near_stack(fault)
-        return UNSEEN if near is None else _if(near, f"the fault at 0x{address:x} is at the end of the stack")
-    # Processors of another kind have one more bit of addresses for programs.
-    lowest = 1 << (48 if "x0" in dict(fault.registers) else 47)
-    holds = {
-        "null": address < _NULL,
-        "near-null": _NULL <= address < _NEAR_NULL,
-        "noncanonical": lowest <= address < (1 << 64) - lowest,
-        "any": True,
-    }[wanted]
-    return _if(holds, f"the fault was at address 0x{address:x}", fault_address=f"0x{address:x}")
-
-
-def _needs_flag(wanted: bool, fault: Fault, flags: tuple[str, ...]) -> Finding:
-    if not fault.instruction or not flags:
-        return UNSEEN
-    from triage.instructions import missing_flag  # a table of patterns that few crashes need
-
-    flag = missing_flag(fault.instruction, flags)
-    values = {"instruction": " ".join(fault.instruction.split()), "flag": flag or ""}
-    if flag is None:
-        return _if(not wanted, f"the processor lists what '{values['instruction']}' needs", **values)
-    return _if(wanted, f"'{values['instruction']}' needs {flag}, which the processor does not list", **values)
-
-
-def _stack_is(full: bool, fault: Fault) -> Finding:
-    """Whether a stack is used up, or (if that is asked) is far from it; in between it is neither."""
-    near = _is_near_stack(fault)
-    used, limit = fault.stack_used_bytes, fault.stack_limit_bytes
-    if used is None or not limit:
-        if not near:
-            # Without a size the place of the fault can only prove that the stack is used up.
-            return ABSENT if full and near is False else UNSEEN
-        return _if(full, f"the fault at 0x{fault.address or 0:x} is at the stack pointer, where the stack ends")
-    values = {"stack_used": human_bytes(used), "stack_limit": human_bytes(limit)}
-    holds = used >= _FULL * limit or bool(near) if full else used < _HALF_FULL * limit and not near
-    return _if(holds, f"{values['stack_used']} of {values['stack_limit']} of the stack were in use", **values)
-
-
-def _is_near_stack(fault: Fault) -> bool | None:
-    """Whether a fault was where the stack pointer is: a thread always has memory there unless its stack is full.
-
-    Code that is run from the stack faults there too, but for another reason.
-    """
-    registers = dict(fault.registers)
-    pointer = next((registers[name] for name in ("rsp", "esp", "sp") if name in registers), None)
-    if fault.address is None or pointer is None:
-        return None
-    return fault.access != "execute" and -_BELOW_STACK <= fault.address - pointer < _ABOVE_STACK

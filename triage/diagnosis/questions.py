@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from triage.crash import Crash
-from triage.diagnosis.matching import Unseen
+from triage.diagnosis.findings import Unseen
 from triage.diagnosis.ranking import Ranking
 from triage.knowledge.clues import AnyOf, Clue, InSequence
 from triage.knowledge.loading import Knowledge

@@ -10,7 +10,8 @@ import math
 from typing import NamedTuple
 
 from triage.crash import Crash
-from triage.diagnosis.matching import Absent, Facts, Finding, Hit
+from triage.diagnosis.findings import Absent, Finding, Hit
+from triage.diagnosis.matching import Facts
 from triage.knowledge.clues import Clue
 from triage.knowledge.loading import Knowledge
 from triage.knowledge.signature import Signature

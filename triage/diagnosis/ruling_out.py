@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from triage.crash import Crash
 from triage.diagnosis.evidence import fill, in_words, placeholders
-from triage.diagnosis.matching import Absent, Hit
+from triage.diagnosis.findings import Absent, Hit
 from triage.diagnosis.ranking import Ranking, Scored, Term
 from triage.knowledge.clues import Clue
 from triage.knowledge.loading import Knowledge

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from triage import patterns
 from triage.crash import Crash
-from triage.diagnosis.matching import Facts, Hit
+from triage.diagnosis.findings import Hit
+from triage.diagnosis.matching import Facts
 from triage.diagnosis.ranking import Ranking
 from triage.knowledge.clues import LogSeen
 from triage.knowledge.loading import Knowledge

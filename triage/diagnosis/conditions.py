@@ -1,0 +1,85 @@
+"""The conditions over memory, shared memory and threads that a `memory` clue may name, each with its numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from triage.crash import Memory, Resources
+from triage.diagnosis.arithmetic import human_bytes
+from triage.diagnosis.findings import UNSEEN, Finding, seen_if
+
+
+def _peak(holds: Callable[[float], bool]) -> Callable[[Memory, Resources], Finding]:
+    """A condition over the share of its limit that a process used at most."""
+
+    def finding(memory: Memory, _: Resources) -> Finding:
+        if memory.peak_bytes is None or not memory.limit_bytes:
+            return UNSEEN
+        share = memory.peak_bytes / memory.limit_bytes
+        values = {
+            "peak_share": f"{share:.0%}",
+            "peak": human_bytes(memory.peak_bytes),
+            "limit": human_bytes(memory.limit_bytes),
+            "limit_source": memory.limit_source or "the limit",
+        }
+        return seen_if(holds(share), f"peak memory was {share:.0%} of the limit", **values)
+
+    return finding
+
+
+def _oom_killed(memory: Memory, _: Resources) -> Finding:
+    if memory.oom_kills is None:
+        return UNSEEN
+    count = str(memory.oom_kills)
+    return seen_if(memory.oom_kills > 0, f"OOM kills on record while it ran: {count}", oom_kills=count)
+
+
+def _not_oom_killed(memory: Memory, _: Resources) -> Finding:
+    if memory.oom_kills is None:
+        return UNSEEN
+    return seen_if(memory.oom_kills == 0, "the kernel counted 0 kills for memory while it ran")
+
+
+def _shm_full(_: Memory, resources: Resources) -> Finding:
+    size, free = resources.shm_bytes, resources.shm_free_bytes
+    if size is None or free is None:
+        return UNSEEN
+    values = {"shm_free": human_bytes(free), "shm_size": human_bytes(size)}
+    full = free < _SHM_LEAST or free < _SHM_SHARE * size
+    return seen_if(full, f"shared memory had {values['shm_free']} of {values['shm_size']} left", **values)
+
+
+def _threads(holds: Callable[[float], bool]) -> Callable[[Memory, Resources], Finding]:
+    def finding(_: Memory, resources: Resources) -> Finding:
+        threads, limit = resources.threads, resources.thread_limit
+        if threads is None or not limit:
+            return UNSEEN
+        whose = f" ({resources.thread_limit_source})" if resources.thread_limit_source else ""
+        quote = f"{threads} of {limit} threads were in use{whose}"
+        return seen_if(holds(threads / limit), quote, threads=str(threads), thread_limit=str(limit))
+
+    return finding
+
+
+def _address_space_limited(memory: Memory, _: Resources) -> Finding:
+    if memory.limit_source is None or memory.limit_bytes is None:
+        return UNSEEN
+    size = human_bytes(memory.limit_bytes)
+    limited = memory.limit_source.startswith("RLIMIT_AS")
+    return seen_if(limited, f"the address space is limited to {size} (RLIMIT_AS, ulimit -v)", address_space=size)
+
+
+_FULL = 0.95
+# Shared memory is given out in pages, and what is left of a full one is a remainder that no array fits into.
+_SHM_SHARE, _SHM_LEAST = 0.05, 1 << 20
+CONDITIONS: dict[str, Callable[[Memory, Resources], Finding]] = {
+    "peak_below_half": _peak(lambda share: share < 0.5),
+    "peak_below_limit": _peak(lambda share: share < 0.8),
+    "peak_at_limit": _peak(lambda share: share > 0.9),
+    "oom_killed": _oom_killed,
+    "not_oom_killed": _not_oom_killed,
+    "shm_full": _shm_full,
+    "threads_at_limit": _threads(lambda share: share >= _FULL),
+    "threads_below_limit": _threads(lambda share: share < 0.5),
+    "address_space_limited": _address_space_limited,
+}

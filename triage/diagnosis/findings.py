@@ -1,0 +1,47 @@
+"""What looking for a clue gives: it is seen (a Hit), absent although it could be seen, or not observable."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from triage.crash import Place
+
+_NO_VALUES: Mapping[str, str] = {}
+
+
+class Hit(NamedTuple):
+    """A clue that was seen: where, in which words, with which named values; `at` orders hits within a log."""
+
+    place: Place | None
+    quote: str
+    at: tuple[int, int] = (0, 0)
+    values: Mapping[str, str] = _NO_VALUES
+
+
+class Absent:
+    """A clue that could have been seen and was not."""
+
+
+class Unseen:
+    """A clue of a kind that the inputs do not hold."""
+
+
+ABSENT, UNSEEN = Absent(), Unseen()
+Finding = Hit | Absent | Unseen
+
+
+def seen_if(holds: bool, quote: str, **values: str) -> Finding:
+    """A hit without a place in a log, where something holds."""
+    return Hit(None, quote, values=values) if holds else ABSENT
+
+
+def all_of(findings: list[Finding]) -> Finding:
+    """One finding for parts that must all hold: one that does not makes it absent, one that is not told unseen."""
+    if any(finding == ABSENT for finding in findings):
+        return ABSENT
+    hits = [finding for finding in findings if isinstance(finding, Hit)]
+    if not hits or len(hits) < len(findings):
+        return UNSEEN
+    values = {name: text for hit in hits for name, text in hit.values.items()}
+    return Hit(None, ", ".join(hit.quote for hit in hits), values=values)
