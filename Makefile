@@ -8,12 +8,13 @@ INSTALL := PYTHONWARNINGS=ignore $(BIN)/python -m pip install --quiet --disable-
 PAIRS ?= 9
 SOURCES := setup.cfg setup.py pyproject.toml
 
-.PHONY: demo test lint bench-start bench-run clean help
+.PHONY: demo test lint calibrate bench-start bench-run clean help
 
 help:
 	@echo "make demo         run a real TensorFlow crasher under triage"
 	@echo "make test         install what the tests need and run them"
 	@echo "make lint         ruff, mypy, signatures, rooms"
+	@echo "make calibrate    fit the ranking to labelled reports (CASES=\"DIR …\")"
 	@echo "make bench-start  how fast the commands answer"
 	@echo "make bench-run    what it costs to run a program under triage (PAIRS=1: a short version)"
 	@echo "make clean        remove everything that was made"
@@ -66,6 +67,10 @@ lint: $(VENV)/.lint
 	@$(BIN)/triage signatures lint
 	@echo "== rooms"
 	@$(BIN)/python tests/rooms.py
+
+calibrate: $(VENV)/.triage
+	@test -n "$(CASES)" || { echo 'Which labelled reports? make calibrate CASES="DIR …"'; exit 2; }
+	@$(BIN)/python -m triage.calibrating $(CASES)
 
 # Measured on a wheel, as people install it: an editable install reads the YAML, a wheel has the index built in.
 $(VENV)-bench/.made: $(SOURCES) $(shell find triage signatures -name '*.py' -o -name '*.yaml')

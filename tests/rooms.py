@@ -28,6 +28,8 @@ MAY_IMPORT = {
     # the library and what is built on it
     "__init__": {"crash", "report", "status", "readers", "capture", "knowledge", "diagnosis", "redaction"},
     "proving": {"__init__", "crash", "report", "readers", "knowledge", "diagnosis"},
+    # fits the ranking's numbers to labelled reports; only whoever changes signatures runs it
+    "calibrating": {"__init__", "report", "knowledge", "diagnosis"},
     "cli": {"__init__", "report", "reports", "knowledge", "diagnosis", "proving"},
     "__main__": {"cli"},
 }

@@ -54,6 +54,14 @@ class Question(NamedTuple):
     would_separate: tuple[str, ...]
 
 
+class Reliability(NamedTuple):
+    """Of `cases` labelled reports that were answered as surely as this one, `right` were answered right."""
+
+    least: float
+    cases: int
+    right: int
+
+
 class Report(NamedTuple):
     """The whole answer for one incident; `topic` is what `triage explain` has a page for."""
 
@@ -72,6 +80,7 @@ class Report(NamedTuple):
     topic: str | None = None
     other_crashes: tuple["OtherCrash", ...] = ()
     redactions: tuple[tuple[str, int], ...] = ()
+    reliability: Reliability | None = None
 
 
 class OtherCrash(NamedTuple):

@@ -14,10 +14,8 @@ from triage.crash import Crash, Environment
 from triage.diagnosis.findings import ABSENT, UNSEEN, Hit
 from triage.diagnosis.matching import Facts
 from triage.diagnosis.ranking import (
-    ABSENCES,
     CAP_AGAINST,
     CAP_FOR,
-    HITS,
     OTHER_SYSTEM,
     TELLING,
     Ranking,
@@ -26,10 +24,13 @@ from triage.diagnosis.ranking import (
     weigh,
 )
 from triage.diagnosis.verdict import SURE
+from triage.knowledge.calibration import Calibration, Weights
 from triage.knowledge.loading import Knowledge
 from triage.report import DIAGNOSED, UNKNOWN
 
 SEEN = Hit(None, "seen")
+UNFITTED = Weights()
+HITS, ABSENCES = UNFITTED.hits, UNFITTED.absences
 FIRST = {"id": "first", "log": "the first words", "p": 0.9, "b": 0.01}
 SECOND = {"id": "second", "log": "the second words", "p": 0.8, "b": 0.02}
 
@@ -77,6 +78,12 @@ def test_no_hit_weighs_more_than_its_cap() -> None:
 def test_no_absence_weighs_more_than_its_cap() -> None:
     almost_always = clue({"log": "x", "p": 1 - 1e-9, "b": 0.01})
     assert weigh(almost_always, ABSENT) == pytest.approx(HITS * ABSENCES * CAP_AGAINST)
+
+
+def test_fitted_weights_scale_hits_and_absences() -> None:
+    one, fitted = clue({"log": "x", "p": 0.9, "b": 0.01}), Weights(hits=2.0, absences=0.1)
+    assert weigh(one, SEEN, fitted) == pytest.approx(2.0 * math.log(0.9 / 0.01))
+    assert weigh(one, ABSENT, fitted) == pytest.approx(2.0 * 0.1 * math.log((1 - 0.9) / (1 - 0.01)))
 
 
 # one score
@@ -231,6 +238,14 @@ def test_very_many_hits_do_not_overflow() -> None:
     clues = [{"id": f"clue-{n}", "log": f"word number {n}", "p": 0.99, "b": 0.0001} for n in range(150)]
     found = ranked(crash_of(*(f"word number {n}" for n in range(150))), known({"a/a": about("a.a", *clues)}))
     assert found.causes[0][1] == pytest.approx(1.0)
+
+
+def test_what_was_fitted_makes_unknown_likelier() -> None:
+    plain = known({"a/a": about("a.a", FIRST)})
+    wary = plain._replace(calibration=Calibration(weights=Weights(unknown=2.0)))
+    crash = crash_of("the first words")
+    odds = [found.unknown / found.causes[0][1] for found in (ranked(crash, plain), ranked(crash, wary))]
+    assert odds[1] == pytest.approx(odds[0] * math.exp(2.0))
 
 
 # an exit code and nothing else

@@ -11,7 +11,7 @@ from triage.diagnosis.ruling_out import ruled_out
 from triage.diagnosis.stack_key import stack_key
 from triage.diagnosis.verdict import not_observable, summarise, topic_of, verdict_of
 from triage.knowledge.loading import Knowledge
-from triage.report import NO_CRASH, UNKNOWN, OtherCrash, Report
+from triage.report import DIAGNOSED, NO_CRASH, UNCERTAIN, UNKNOWN, Diagnosis, OtherCrash, Reliability, Report
 
 
 def diagnose(crash: Crash, knowledge: Knowledge, *, version: str, top: int = 5) -> Report:
@@ -35,8 +35,16 @@ def diagnose(crash: Crash, knowledge: Knowledge, *, version: str, top: int = 5) 
         not_observable=not_observable(crash, knowledge),
         next=() if verdict == NO_CRASH else next_questions(crash, knowledge, ranking, verdict),
         topic=topic_of(crash, knowledge, verdict, diagnoses),
+        reliability=_reliability(knowledge, verdict, diagnoses),
         other_crashes=tuple(_in_short(other, knowledge, version) for other in crash.others),
     )
+
+
+def _reliability(knowledge: Knowledge, verdict: str, diagnoses: tuple[Diagnosis, ...]) -> Reliability | None:
+    if verdict not in (DIAGNOSED, UNCERTAIN) or not diagnoses:
+        return None
+    held = knowledge.calibration.bin_of(diagnoses[0].confidence)
+    return Reliability(*held) if held else None
 
 
 def _in_short(crash: Crash, knowledge: Knowledge, version: str) -> OtherCrash:

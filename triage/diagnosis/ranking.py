@@ -3,23 +3,24 @@
     S(cause) = ln prior + a * [ sum over hits ln(p/b)  +  n * sum over absent clues ln((1-p)/(1-b)) ]
 
 Each term is capped, and the terms are the explanation that the report prints. A hit may weigh more than an absence: a
-message that only one failure prints is decisive even for a rare cause, silence never is.
+message that only one failure prints is decisive even for a rare cause, silence never is. a and n, and what is added to
+the score of "unknown", are fitted to labelled reports (signatures/calibration.yaml).
 """
 
 import math
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from triage.crash import Crash
 from triage.diagnosis.findings import Absent, Finding, Hit
 from triage.diagnosis.matching import Facts
+from triage.knowledge.calibration import UNFITTED, Weights
 from triage.knowledge.clues import Clue
 from triage.knowledge.loading import Knowledge
 from triage.knowledge.signature import Signature
 
 CAP_FOR = 6.9
 CAP_AGAINST = -4.6
-HITS = 1.0  # a: how far the hits are believed
-ABSENCES = 0.35  # n: a paste is rarely the whole log, so silence says less than speech
 OTHER_SYSTEM = -3.0
 # A hit this telling makes its cause a root that can explain other lines away.
 TELLING = 3.5
@@ -76,13 +77,33 @@ class Ranking(NamedTuple):
         )
 
 
+class Found(NamedTuple):
+    """What was found of every signature, in the order of its clues, before anything is weighed."""
+
+    clues: Mapping[str, tuple[Finding, ...]]
+    against: Mapping[str, tuple[Finding, ...]]
+    os: str | None
+
+
 def rank(facts: Facts, knowledge: Knowledge) -> Ranking:
     """Score every signature, keep each cause's best, and turn scores into probabilities."""
-    found = {id: [facts.find(clue.sought) for clue in s.clues] for id, s in knowledge.signatures.items()}
+    return _modest(rank_found(look_for(facts, knowledge), knowledge), facts.crash)
+
+
+def look_for(facts: Facts, knowledge: Knowledge) -> Found:
+    """Look for every clue of every signature; this is the part that takes time, and no number has a say in it."""
+    signatures = knowledge.signatures.items()
+    return Found(
+        {id: tuple(facts.find(clue.sought) for clue in s.clues) for id, s in signatures},
+        {id: tuple(facts.find(clue.sought) for clue in s.against) for id, s in signatures},
+        facts.crash.environment.os,
+    )
+
+
+def rank_found(found: Found, knowledge: Knowledge) -> Ranking:
+    """Weigh what was found."""
     roots = _roots(knowledge, found)
-    scored = [
-        _score(s, found[id], facts, knowledge.causes[s.cause].prior, roots) for id, s in knowledge.signatures.items()
-    ]
+    scored = [_score(s, found, knowledge, roots) for s in knowledge.signatures.values()]
     best: dict[str, Scored] = {}
     for one in scored:
         held = best.get(one.signature.cause)
@@ -90,14 +111,14 @@ def rank(facts: Facts, knowledge: Knowledge) -> Ranking:
             best[one.signature.cause] = one
     # Causes that no signature describes yet are all part of "unknown": few signatures make a modest tool.
     unknown_prior = max(0.05, 1.0 - sum(knowledge.causes[cause].prior for cause in best))
-    unknown_score = math.log(unknown_prior)
+    unknown_score = math.log(unknown_prior) + knowledge.calibration.weights.unknown
     highest = max([unknown_score, *(one.score for one in best.values())])
     exponentials = {cause: math.exp(one.score - highest) for cause, one in best.items()}
     unknown = math.exp(unknown_score - highest)
     total = sum(exponentials.values()) + unknown
     shares = [(one, exponentials[cause] / total) for cause, one in best.items()]
     shares.sort(key=lambda pair: (-pair[1], pair[0].signature.cause))
-    return _modest(Ranking(tuple(shares), unknown / total, tuple(scored)), facts.crash)
+    return Ranking(tuple(shares), unknown / total, tuple(scored))
 
 
 def _modest(ranking: Ranking, crash: Crash) -> Ranking:
@@ -114,16 +135,16 @@ def _modest(ranking: Ranking, crash: Crash) -> Ranking:
     return ranking._replace(causes=tuple(shares), unknown=1.0 - sum(share for _, share in shares))
 
 
-def weigh(clue: Clue, finding: Finding) -> float:
+def weigh(clue: Clue, finding: Finding, weights: Weights = UNFITTED.weights) -> float:
     """What a finding adds to the score of its signature."""
     if isinstance(finding, Hit):
-        return HITS * _capped(math.log(clue.p / clue.b))
+        return weights.hits * _capped(math.log(clue.p / clue.b))
     if isinstance(finding, Absent):
-        return HITS * ABSENCES * _capped(math.log((1 - clue.p) / (1 - clue.b)))
+        return weights.hits * weights.absences * _capped(math.log((1 - clue.p) / (1 - clue.b)))
     return 0.0
 
 
-def _roots(knowledge: Knowledge, found: dict[str, list[Finding]]) -> set[str]:
+def _roots(knowledge: Knowledge, found: Found) -> set[str]:
     """The causes that show by a telling clue of their own, and so can explain others' clues.
 
     A clue that may be a consequence is its cause's own where none of the causes that would explain it shows.
@@ -131,31 +152,32 @@ def _roots(knowledge: Knowledge, found: dict[str, list[Finding]]) -> set[str]:
     telling = [
         (signature.cause, clue.consequence_of)
         for id, signature in knowledge.signatures.items()
-        for clue, finding in zip(signature.clues, found[id], strict=True)
+        for clue, finding in zip(signature.clues, found.clues[id], strict=True)
         if isinstance(finding, Hit) and weigh(clue, finding) >= TELLING and clue.kind != "exit"
     ]
     certain = {cause for cause, explained_by in telling if not explained_by}
     return certain | {cause for cause, explained_by in telling if not certain.intersection(explained_by)}
 
 
-def _score(signature: Signature, found: list[Finding], facts: Facts, prior: float, roots: set[str]) -> Scored:
+def _score(signature: Signature, found: Found, knowledge: Knowledge, roots: set[str]) -> Scored:
+    weights = knowledge.calibration.weights
     terms = []
-    for clue, finding in zip(signature.clues, found, strict=True):
+    for clue, finding in zip(signature.clues, found.clues[signature.id], strict=True):
         explained_by = next(
             (cause for cause in clue.consequence_of if cause in roots and cause != signature.cause), None
         )
         if explained_by is not None and isinstance(finding, Hit):
             terms.append(Term(clue, finding, 0.0, explained_by))
         else:
-            terms.append(Term(clue, finding, weigh(clue, finding)))
-    against = []
-    for clue in signature.against:
-        finding = facts.find(clue.sought)
-        if isinstance(finding, Hit):
-            against.append(Term(clue, finding, weigh(clue, finding)))
-    system = facts.crash.environment.os
-    elsewhere = bool(signature.os and system and system not in signature.os)
-    score = math.log(prior) + sum(term.weight for term in (*terms, *against)) + (OTHER_SYSTEM if elsewhere else 0.0)
+            terms.append(Term(clue, finding, weigh(clue, finding, weights)))
+    against = [
+        Term(clue, finding, weigh(clue, finding, weights))
+        for clue, finding in zip(signature.against, found.against[signature.id], strict=True)
+        if isinstance(finding, Hit)
+    ]
+    elsewhere = bool(signature.os and found.os and found.os not in signature.os)
+    prior = math.log(knowledge.causes[signature.cause].prior)
+    score = prior + sum(term.weight for term in (*terms, *against)) + (OTHER_SYSTEM if elsewhere else 0.0)
     return Scored(signature, tuple(terms), tuple(against), score, elsewhere)
 
 

@@ -10,6 +10,7 @@ from triage.knowledge.loading import Knowledge, assemble
 from triage.knowledge.pack import PackData
 
 _IMPORTS = """\
+from triage.knowledge.calibration import Bin, Calibration, Counts, Weights
 from triage.knowledge.clues import *
 from triage.knowledge.loading import Cause, Knowledge
 from triage.knowledge.signature import ExampleLog, Fix, Signature
@@ -25,7 +26,9 @@ def built_knowledge(pack: PackData) -> Knowledge:
     wanted = {pattern for clue in clues for kind, pattern in patterns_of(clue) if kind == "log"}
     wanted.update(knowledge.noise, knowledge.life)
     literals = {pattern: patterns.literals(pattern) for pattern in sorted(wanted)}
-    return knowledge._replace(literals=literals, directories=())
+    # The counts are in the signatures' numbers by now.
+    calibration = knowledge.calibration._replace(causes={}, counts={})
+    return knowledge._replace(literals=literals, directories=(), calibration=calibration)
 
 
 def index_source(pack: PackData) -> str:

@@ -218,6 +218,7 @@ def _table_problems(pack: PackData, knowledge: Knowledge) -> Iterator[Problem]:
                 yield Problem(
                     str(file), line_of(file, (slug, "mistaken_for", neighbour)), f"unknown cause '{neighbour}'"
                 )
+    yield from _stale_counts(pack, knowledge)
     explanations = pack.tables.get("explanations", {})
     for table in ("statuses", "exceptions"):
         for name, page in (explanations.get(table) or {}).items():
@@ -230,3 +231,15 @@ def _table_problems(pack: PackData, knowledge: Knowledge) -> Iterator[Problem]:
             for what, instead in pattern_problems("log", pattern):
                 file = directory / "noise.yaml"
                 yield Problem(str(file), line_of(file, (table, number)), what, instead)
+
+
+def _stale_counts(pack: PackData, knowledge: Knowledge) -> Iterator[Problem]:
+    """Counts of what no longer has that name: it would lose what the labelled reports say about it."""
+    file = Path(pack.directory) / "calibration.yaml"
+    for id, row in (pack.tables.get("calibration", {}).get("signatures") or {}).items():
+        signature = knowledge.signatures.get(id)
+        known = {clue.id for clue in (*signature.clues, *signature.against)} if signature else set()
+        gone = sorted(set(row["clues"]) - known) if signature else [""]
+        for clue in gone:
+            what = f"counts the clue '{clue}' of {id}" if clue else f"counts the signature {id}"
+            yield Problem(str(file), line_of(file, ("signatures", id)), f"{what}, which is not there", "make calibrate")

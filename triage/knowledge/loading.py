@@ -7,6 +7,13 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from triage.crash import ExitStatus
+from triage.knowledge.calibration import (
+    UNFITTED,
+    Calibration,
+    calibrated,
+    calibrated_prior,
+    parse_calibration,
+)
 from triage.knowledge.clues import SignatureError
 from triage.knowledge.pack import PackData, Problem, our_directory
 from triage.knowledge.signature import Signature, parse_signature
@@ -38,6 +45,7 @@ class Knowledge(NamedTuple):
     packs: tuple[str, ...]
     directories: tuple[str, ...]
     problems: tuple[Problem, ...]
+    calibration: Calibration = UNFITTED
 
     def status_page(self, status: ExitStatus | None) -> Mapping[str, Any]:
         """The page of an exit status, empty where there is none."""
@@ -83,13 +91,18 @@ def lay_over(below: Knowledge, pack: PackData) -> Knowledge:
         pack, found = checked(pack)
         problems += found
     disabled = set(pack.tables.get("pack", {}).get("disables") or ())
+    # Only our own numbers were fitted; what is laid over them stands as it is written.
+    fitted = below.calibration if is_private else parse_calibration(pack.tables.get("calibration", {}))
+    own = UNFITTED if is_private else fitted
     causes = dict(below.causes)
     for slug, page in pack.tables.get("causes", {}).items():
-        causes[slug] = Cause(slug, page.get("prior", UNKNOWN_CAUSE_PRIOR), page.get("title", slug), page)
+        prior = calibrated_prior(page.get("prior", UNKNOWN_CAUSE_PRIOR), slug, own)
+        causes[slug] = Cause(slug, prior, page.get("title", slug), page)
     signatures = {id: signature for id, signature in below.signatures.items() if id not in disabled}
     for id, data in pack.signatures.items():
         try:
-            signatures[id] = _known(parse_signature(id, pack.name, data), causes, private=is_private)
+            signature = _known(parse_signature(id, pack.name, data), causes, private=is_private)
+            signatures[id] = calibrated(signature, own)
         except SignatureError as error:
             problems.append(_located(pack, id, error))
     noise, pages = pack.tables.get("noise", {}), pack.tables.get("explanations", {})
@@ -107,6 +120,7 @@ def lay_over(below: Knowledge, pack: PackData) -> Knowledge:
         packs=(*below.packs, pack.name) if is_private else (),
         directories=(*below.directories, pack.directory),
         problems=tuple(problems),
+        calibration=fitted,
     )
 
 

@@ -25,6 +25,14 @@ class HiddenLog(NamedTuple):
     command: str
 
 
+def reliability(report: Report) -> str:
+    """How often answers this sure were right; empty where nothing was fitted."""
+    held = report.reliability
+    if held is None:
+        return ""
+    return f"of {held.cases} labelled reports answered this surely, {held.right} were right"
+
+
 def hidden_log(report: Report) -> HiddenLog | None:
     """What to say before anything else; None where a log was printed, or a line that was not hidden has decided it."""
     crash = report.crash

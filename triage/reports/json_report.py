@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from triage.crash import Crash, ExitStatus, Fault, NativeFrame, Process, Thread
-from triage.report import Diagnosis, Evidence, OtherCrash, Report
+from triage.report import Diagnosis, Evidence, OtherCrash, Reliability, Report
 
 SCHEMA = "triage.report/1"
 
@@ -32,7 +32,12 @@ def as_dict(report: Report) -> dict[str, Any]:
         "next": [{"ask": q.ask, "run": q.run, "would_separate": list(q.would_separate)} for q in report.next],
         "other_crashes": [_other(crash) for crash in report.other_crashes],
         "redactions": dict(report.redactions),
+        "reliability": _reliability(report.reliability) if report.reliability else None,
     }
+
+
+def _reliability(reliability: Reliability) -> dict[str, Any]:
+    return {"from": reliability.least, "cases": reliability.cases, "right": reliability.right}
 
 
 def _crash(crash: Crash) -> dict[str, Any]:

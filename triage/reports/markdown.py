@@ -33,6 +33,8 @@ def render(report: Report) -> str:
     closing = f"triage {report.version}, signatures {report.signatures[:19]}" + (
         f"; hidden: {hidden}" if hidden else ""
     )
+    if told := happened.reliability(report):
+        closing += f"; {told}"
     return "\n".join([*parts, f"<sub>{_escape(closing)}</sub>"]) + "\n"
 
 

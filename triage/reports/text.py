@@ -129,6 +129,8 @@ def _rows(report: Report, most: dict[str, int] | None) -> list[Row]:
         rows.append(Row("next", question.ask))
         if question.run:
             rows.append(Row("next", question.run, role="command", hang=2))
+    if told := happened.reliability(report):
+        rows.append(Row("sure", told, role="dim"))
     return rows
 
 

@@ -1,0 +1,65 @@
+"""`make calibrate`: what it writes and prints, and what it says to folders that are no cases."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from triage.calibrating.__main__ import main
+from triage.knowledge.calibration import parse_calibration
+
+CHANNELS = "InvalidArgumentError: input depth must be evenly divisible by filter depth: {} vs 3\n"
+KILLED = "kernel: Out of memory: Killed process {} (python3) total-vm:1kB\nKilled\n"
+
+
+@pytest.fixture
+def cases(tmp_path: Path) -> Path:
+    """Labelled reports of two causes, in a folder with a space in its name."""
+    folder = tmp_path / "labelled reports"
+    folder.mkdir()
+    for number in range(6):
+        reports = (
+            (f"channels-{number}", "shape.conv-channels", CHANNELS.format(number + 4)),
+            (f"killed-{number}", "host.out-of-memory", KILLED.format(4000 + number)),
+        )
+        for name, cause, text in reports:
+            (folder / f"{name}.yaml").write_text(yaml.safe_dump({"cause": cause, "input": text}), "utf-8")
+    return folder
+
+
+def test_it_writes_a_file_that_loads_and_prints_the_reliability_table(
+    cases: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = tmp_path / "calibration.yaml"
+    assert main([str(cases), "--output", str(target)]) == 0
+    printed = capsys.readouterr().out
+    assert "12 cases, cross-validated: top1 1.0" in printed
+    assert "| confidence | answers | right |" in printed
+    data = yaml.safe_load(target.read_text("utf-8"))
+    fitted = parse_calibration(data)
+    assert fitted.cases == 12
+    assert fitted.causes == {"host.out-of-memory": 6, "shape.conv-channels": 6}
+    assert fitted.counts["shape/conv-channels"].own == 6
+    assert sum(held.cases for held in fitted.reliability) == 12
+    assert data["corpus"].startswith("sha256:")
+    assert data["figures"]["top1"] == 1.0
+
+
+def test_the_same_cases_give_the_same_file(cases: Path, tmp_path: Path) -> None:
+    targets = [tmp_path / "one.yaml", tmp_path / "two.yaml"]
+    for target in targets:
+        main([str(cases), "--output", str(target)])
+    assert targets[0].read_text("utf-8") == targets[1].read_text("utf-8")
+
+
+def test_a_folder_without_cases_is_refused_in_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([str(tmp_path)]) == 2
+    assert "There are no cases (*.yaml) in" in capsys.readouterr().err
+
+
+def test_a_file_that_is_no_case_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "notes.yaml").write_text("just: notes\n", "utf-8")
+    assert main([str(tmp_path)]) == 2
+    assert "notes.yaml is not a labelled report; it needs 'cause' and 'input'." in capsys.readouterr().err

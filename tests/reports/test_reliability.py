@@ -1,0 +1,51 @@
+"""Each report says how often answers as sure as its own were right."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from building import PRIVATE_LINE, crash_of, knowledge_of, signature_data
+
+from triage.diagnosis import diagnose
+from triage.report import Report
+from triage.reports import json_report, markdown, text
+
+FITTED = {
+    "date": "2026-01-31",
+    "cases": 60,
+    "weights": {"hits": 1.0, "absences": 0.35, "unknown": 0.0},
+    "reliability": [{"from": 0.5, "cases": 20, "right": 12}, {"from": 0.9, "cases": 40, "right": 39}],
+    "causes": {},
+    "signatures": {},
+}
+SENTENCE = "of 40 labelled reports answered this surely, 39 were right"
+
+
+def report(*lines: str, fitted: bool = True) -> Report:
+    tables = {"calibration": FITTED} if fitted else {}
+    knowledge = knowledge_of({"house/scheduler": signature_data()}, {"host.out-of-memory": 0.3}, **tables)
+    return diagnose(crash_of(*lines, exit="1"), knowledge, version="test")
+
+
+def test_the_terminal_report_quotes_the_table() -> None:
+    assert f" sure   {SENTENCE}" in text.render(report(PRIVATE_LINE))
+
+
+def test_it_is_one_line_at_80_columns() -> None:
+    assert [str(line) for line in text.layout(report(PRIVATE_LINE), 80) if "labelled" in str(line)] == [
+        f" sure   {SENTENCE}"
+    ]
+
+
+def test_markdown_and_json_have_it_too() -> None:
+    assert SENTENCE in markdown.render(report(PRIVATE_LINE))
+    told = json.loads(json_report.render(report(PRIVATE_LINE)))["reliability"]
+    assert told == {"from": 0.9, "cases": 40, "right": 39}
+
+
+@pytest.mark.parametrize("nothing", [report("other words"), report(PRIVATE_LINE, fitted=False)])
+def test_where_nothing_is_named_or_nothing_was_fitted_nothing_is_quoted(nothing: Report) -> None:
+    assert "labelled reports" not in text.render(nothing)
+    assert "labelled reports" not in markdown.render(nothing)
+    assert json.loads(json_report.render(nothing))["reliability"] is None

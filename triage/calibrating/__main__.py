@@ -1,0 +1,95 @@
+"""`python -m triage.calibrating CASES…`: fit, write the file, and print what came out."""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from triage.calibrating.cases import BadCases, look_at, read_cases
+from triage.calibrating.figures import answer, figures, reliability
+from triage.calibrating.fitting import counted, fit_weights, left_out
+from triage.knowledge.calibration import Bin, Calibration
+from triage.knowledge.loading import Knowledge, assemble
+from triage.knowledge.pack import our_directory
+from triage.knowledge.yaml_packs import read_pack
+
+_HEADER = """\
+# Written by `make calibrate CASES="DIR …"`; do not edit. What labelled reports say about the hand-written numbers:
+# weights: fitted on reports that were left out of the counts; reliability: of the answers with a confidence from `from`
+# on, so many were right (each report judged by numbers that were fitted without it); signatures: reports that showed
+# the signature (own), reports with other causes (elsewhere), and in how many of each every clue was seen.
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command."""
+    parser = argparse.ArgumentParser(prog="make calibrate", description="Fit the ranking to labelled reports.")
+    parser.add_argument("cases", nargs="+", metavar="DIR", help="a folder of labelled reports (YAML)")
+    parser.add_argument("--output", help="where to write (default: calibration.yaml of our signatures)")
+    options = parser.parse_args(arguments)
+    try:
+        cases, digest = read_cases(options.cases)
+    except (BadCases, OSError) as error:
+        print(error, file=sys.stderr)
+        return 2
+    knowledge = as_written()
+    looked = [look_at(case, knowledge) for case in cases]
+    pairs = left_out(looked, knowledge)
+    weights = fit_weights(pairs)
+    answers = [answer(one, without, weights) for one, without in pairs]
+    final = counted(looked, knowledge)._replace(weights=weights, reliability=reliability(answers), cases=len(cases))
+    text = as_yaml(final, figures(answers), digest)
+    path = Path(options.output or Path(our_directory()) / "calibration.yaml")
+    path.write_text(text, "utf-8")
+    print(f"{len(cases)} cases, cross-validated: " + "  ".join(f"{k} {v}" for k, v in figures(answers).items()))
+    print(f"weights: hits {weights.hits}, absences {weights.absences}, unknown {weights.unknown}")
+    print(table(final.reliability))
+    print(f"written: {path}")
+    return 0
+
+
+def as_written() -> Knowledge:
+    """Our knowledge without any calibration."""
+    pack = read_pack(our_directory(), "triage")
+    tables = {name: table for name, table in pack.tables.items() if name != "calibration"}
+    return assemble([pack._replace(tables=tables)])
+
+
+def table(bins: Sequence[Bin]) -> str:
+    """The reliability table as the README has it."""
+    rows = ["| confidence | answers | right |", "|---|---|---|"]
+    ends = [*(one.least for one in bins[1:]), None]
+    for one, end in zip(bins, ends, strict=True):
+        span = f"{one.least:.0%} and more" if end is None else f"{one.least:.0%} to {end:.0%}"
+        rows.append(f"| {span} | {one.cases} | {one.right / one.cases:.0%} |")
+    return "\n".join(rows)
+
+
+def as_yaml(fitted: Calibration, achieved: Mapping[str, float], digest: str) -> str:
+    """The file; one row a signature keeps it small and its changes readable."""
+    lines = [
+        _HEADER + f"date: {datetime.date.today()}",
+        f"cases: {fitted.cases}",
+        f"corpus: {digest}",
+        f"figures: {_flow(achieved)}",
+        f"weights: {_flow(fitted.weights._asdict())}",
+        "reliability:",
+        *(f"  - {{from: {one.least}, cases: {one.cases}, right: {one.right}}}" for one in fitted.reliability),
+        f"causes: {_flow(dict(sorted(fitted.causes.items())))}",
+        "signatures:",
+    ]
+    for id, counts in sorted(fitted.counts.items()):
+        clues = {name: f"[{own}, {other}]" for name, (own, other) in sorted(counts.clues.items())}
+        lines.append(f"  {id}: {{own: {counts.own}, elsewhere: {counts.elsewhere}, clues: {_flow(clues)}}}")
+    return "\n".join(lines) + "\n"
+
+
+def _flow(data: Mapping[str, object]) -> str:
+    return "{" + ", ".join(f"{key}: {value}" for key, value in data.items()) + "}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,104 @@
+"""What labelled reports say about the hand-written numbers: `signatures/calibration.yaml`, made by `make calibrate`.
+
+A hand-written `p`, `b` or prior counts as so many reports seen before; what the labelled ones show is added to it.
+Nothing is learnt that a person could not have written: the file only moves numbers, and the three that hold for all
+signatures together (how far hits and absences are believed, and how likely "unknown" is) stand in `weights`.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from triage.knowledge.clues import Clue
+from triage.knowledge.signature import Signature
+
+# How many labelled reports a hand-written number is worth. A pattern is written on a few reports and says of itself
+# that it is nowhere else, so `b` needs many silent reports before it is believed.
+P_STRENGTH = 8
+B_STRENGTH = 100
+PRIOR_STRENGTH = 60
+_LEAST, _MOST = 1e-4, 0.995
+
+
+class Weights(NamedTuple):
+    """How far hits are believed, how much of that an absence is worth, and what is added to the score of "unknown"."""
+
+    hits: float = 1.0
+    absences: float = 0.35
+    unknown: float = 0.0
+
+
+class Bin(NamedTuple):
+    """Of `cases` reports answered with a confidence from `least` up to the next bin, `right` were answered right."""
+
+    least: float
+    cases: int
+    right: int
+
+
+class Counts(NamedTuple):
+    """What labelled reports showed of one signature: its own reports, all with other causes, and each clue's hits."""
+
+    own: int
+    elsewhere: int
+    clues: Mapping[str, tuple[int, int]]
+
+
+class Calibration(NamedTuple):
+    """The fitted numbers of a pack, and how good they were on reports that they were not fitted on."""
+
+    weights: Weights = Weights()
+    reliability: tuple[Bin, ...] = ()
+    cases: int = 0
+    made: str = ""
+    causes: Mapping[str, int] = {}
+    counts: Mapping[str, Counts] = {}
+
+    def bin_of(self, confidence: float) -> Bin | None:
+        """How often answers this sure were right."""
+        return next((one for one in reversed(self.reliability) if confidence >= one.least), None)
+
+
+UNFITTED = Calibration()
+
+
+def parse_calibration(data: Mapping[str, Any]) -> Calibration:
+    """The calibration from its YAML form, which only `make calibrate` writes."""
+    if not data:
+        return UNFITTED
+    return Calibration(
+        weights=Weights(**data["weights"]),
+        reliability=tuple(Bin(row["from"], row["cases"], row["right"]) for row in data["reliability"]),
+        cases=data["cases"],
+        made=str(data["date"]),
+        causes=data["causes"],
+        counts={
+            id: Counts(row["own"], row["elsewhere"], {clue: tuple(hits) for clue, hits in row["clues"].items()})
+            for id, row in data["signatures"].items()
+        },
+    )
+
+
+def calibrated(signature: Signature, calibration: Calibration) -> Signature:
+    """The signature with its clues' numbers moved towards what the labelled reports show."""
+    counts = calibration.counts.get(signature.id)
+    if counts is None:
+        return signature
+    return signature._replace(
+        clues=tuple(_moved(clue, counts) for clue in signature.clues),
+        against=tuple(_moved(clue, counts) for clue in signature.against),
+    )
+
+
+def calibrated_prior(prior: float, cause: str, calibration: Calibration) -> float:
+    """How common a cause is, as written and as counted."""
+    if not calibration.cases:
+        return prior
+    seen = calibration.causes.get(cause, 0)
+    return (PRIOR_STRENGTH * prior + seen) / (PRIOR_STRENGTH + calibration.cases)
+
+
+def _moved(clue: Clue, counts: Counts) -> Clue:
+    own, other = counts.clues.get(clue.id, (0, 0))
+    p = (P_STRENGTH * clue.p + own) / (P_STRENGTH + counts.own)
+    b = (B_STRENGTH * clue.b + other) / (B_STRENGTH + counts.elsewhere)
+    return clue._replace(p=min(max(p, _LEAST), _MOST), b=min(max(b, _LEAST), _MOST))
