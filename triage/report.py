@@ -54,6 +54,15 @@ class Question(NamedTuple):
     would_separate: tuple[str, ...]
 
 
+class Near(NamedTuple):
+    """A signature that came close: what was seen of it, and which of its clues failed or could not be looked for."""
+
+    signature: str
+    cause: str
+    seen: tuple[str, ...]
+    missing: tuple[str, ...]
+
+
 class Report(NamedTuple):
     """The whole answer for one incident; `topic` is what `triage explain` has a page for."""
 
@@ -72,6 +81,7 @@ class Report(NamedTuple):
     topic: str | None = None
     other_crashes: tuple["OtherCrash", ...] = ()
     redactions: tuple[tuple[str, int], ...] = ()
+    nearest: tuple[Near, ...] = ()
 
 
 class OtherCrash(NamedTuple):
