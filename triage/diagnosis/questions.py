@@ -40,7 +40,7 @@ _ASK = {
     "environment": ("Which system, Python, TensorFlow and card is it?", "python -m pip list"),
 }
 # How much trouble an answer is: to say what one saw, to look something up, to let it crash once more.
-_TROUBLE = {"exit": 0.5, "environment": 1.0, "memory": 1.0}
+_TROUBLE = {"exit": 0.1, "environment": 1.0, "memory": 1.0}
 _RUN_AGAIN = 4.0
 # What an exception has not: there is no crashed function to ask for.
 _OF_A_CRASH = ("native", "fault")
