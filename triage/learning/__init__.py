@@ -176,8 +176,8 @@ def _refuse_what_needs_none(report: Report, name: str, force: bool) -> None:
     first = report.diagnoses[0] if report.diagnoses else None
     if first and report.verdict == DIAGNOSED and first.cause != _ANYBODYS and not force:
         raise NothingToLearn(
-            f"{name} is diagnosed already: {first.cause}, {first.confidence:.0%}, by {first.signature} "
-            f"(triage signatures show {first.signature}). To draft another signature all the same, add --force."
+            f"{name} is diagnosed already: {first.cause}, {first.confidence:.0%}, by the signature {first.signature}. "
+            "To draft another one all the same, add --force."
         )
 
 

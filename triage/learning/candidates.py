@@ -23,8 +23,8 @@ _COMPLAINT = (
 )
 # Lines of a stack, of a traceback's code and of faulthandler: what they say is in the frames.
 _FRAME = (
-    r'^\s+|^  ?File "|^Traceback|^Fatal Python error|^Current thread|^Thread 0x|^Extension modules|^\*\*\*|^\[[\w-]+:\d+'
-    r"|core dumped|^(?:Aborted|Bus error|Segmentation fault|Killed)|abort\(\) called"
+    r'^\s+|^  ?File "|^Traceback|^Fatal Python error|^Current thread|^Thread 0x|^Extension modules|^\*\*\*'
+    r"|^\[[\w-]+:\d+|core dumped|^(?:Aborted|Bus error|Segmentation fault|Killed)|abort\(\) called"
 )
 # A line of TensorFlow's log is read as such; an exception's header line as an exception.
 _READ_ALREADY = r"^(?:[\w.]+\.)?\w*(?:Error|Exception|Exit|Warning)\b|^[IWEF]\d{4} |: [IWEF] \S+\.cc:\d+\]"
