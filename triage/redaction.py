@@ -123,6 +123,11 @@ def redacted(report: Report) -> Report:
     return clean._replace(redactions=tuple(sorted(redactor.counts.items())))
 
 
+def redacted_text(text: str) -> str:
+    """A whole log with private values replaced, for a copy that others will see."""
+    return Redactor(name for name in pattern(_HOME).findall(text) if name.lower() not in _NOBODY).text(text)
+
+
 def _user_names(report: Report) -> set[str]:
     texts = [log.text for log in report.crash.logs] + [entry.name for entry in report.crash.inputs]
     return {name for text in texts for name in pattern(_HOME).findall(text) if name.lower() not in _NOBODY}

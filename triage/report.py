@@ -62,6 +62,15 @@ class Reliability(NamedTuple):
     right: int
 
 
+class Near(NamedTuple):
+    """A signature that came close: what was seen of it, and which of its clues failed or could not be looked for."""
+
+    signature: str
+    cause: str
+    seen: tuple[str, ...]
+    missing: tuple[str, ...]
+
+
 class Report(NamedTuple):
     """The whole answer for one incident; `topic` is what `triage explain` has a page for."""
 
@@ -81,6 +90,7 @@ class Report(NamedTuple):
     other_crashes: tuple["OtherCrash", ...] = ()
     redactions: tuple[tuple[str, int], ...] = ()
     reliability: Reliability | None = None
+    nearest: tuple[Near, ...] = ()
 
 
 class OtherCrash(NamedTuple):

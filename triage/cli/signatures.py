@@ -115,23 +115,95 @@ def test_command(ids: tuple[str, ...], packs: tuple[str, ...]) -> None:
 
 
 @command.command("new")
-@click.argument("id", metavar="FAMILY/SLUG")
-@click.option(
-    "--cause", required=True, help="The cause it shows: a slug that 'triage signatures list --causes' prints."
-)
-@click.option("--title", default="What happened, in one plain sentence", help="One plain sentence.")
-@click.option("--into", metavar="DIR", help="The pack to write to; without it the text is printed.")
-def new_command(id: str, cause: str, title: str, into: str | None) -> None:
-    """Write a new signature to fill in."""
-    from triage.knowledge.drafting import draft
+@click.argument("id", metavar="[FAMILY/SLUG]", required=False)
+@click.option("--from", "log", metavar="LOG", help="Draft it from this log, with a test on it; '-' reads from a pipe.")
+@click.option("--exit-code", metavar="CODE", help="With --from: the exit code that came with the log.")
+@click.option("--cause", help="The cause it shows: a slug that 'triage signatures list --causes' prints.")
+@click.option("--title", help="One plain sentence.")
+@click.option("--into", metavar="DIR", help="The pack to write to, made where there is none; without it: print.")
+@click.option("--force", is_flag=True, help="With --from: draft also what a signature diagnoses already.")
+def new_command(
+    id: str | None,
+    log: str | None,
+    exit_code: str | None,
+    cause: str | None,
+    title: str | None,
+    into: str | None,
+    force: bool,
+) -> None:
+    """Write a new signature: to fill in, or drafted from a log.
 
-    knowledge = triage.load_knowledge()
-    if not re.fullmatch(r"[a-z0-9-]+/[a-z0-9-]+", id):
+    \b
+    triage signatures new gpu/my-failure --cause gpu.launch-failed
+    triage signatures new --from crash.log --into mypack
+    triage analyze crash.log --signatures mypack
+
+    With --from the telling lines of the log become patterns, a copy without names, paths and keys of persons its test,
+    and the healthy logs its negative ones; what is drafted has passed lint and its tests. Without --cause the
+    failure becomes a cause of the pack's own, and the nearest known causes are named. No file is overwritten.
+
+    Exit status: 0 written or printed, 1 nothing to draft or a file in the way, 2 wrong usage.
+    """
+    if id is not None and not re.fullmatch(r"[a-z0-9-]+/[a-z0-9-]+", id):
         raise click.UsageError(f"'{id}' is not an id. Write FAMILY/SLUG in small letters, such as gpu/out-of-memory.")
+    if cause is not None or log is None:
+        _refuse_cause(cause, triage.load_knowledge((into,) if into and Path(into, "pack.yaml").is_file() else ()))
+    if log is not None:
+        _draft_from(log, id, exit_code, cause, title, into, force)
+        return
+    if id is None:
+        raise click.UsageError("Give the id, FAMILY/SLUG, or a log to draft from: --from LOG.")
+    _draft_to_fill_in(id, cause or "", title or "What happened, in one plain sentence", into)
+
+
+def _refuse_cause(cause: str | None, knowledge: Knowledge) -> None:
+    if cause is None:
+        raise click.UsageError("Give the cause: --cause SLUG, one that 'triage signatures list --causes' prints.")
     if cause not in knowledge.causes:
         near = difflib.get_close_matches(cause, list(knowledge.causes), n=2, cutoff=0.5)
         hint = f"Did you mean {' or '.join(near)}?" if near else "See 'triage signatures list --causes'."
         raise click.UsageError(f"There is no cause '{cause}'. {hint}")
+
+
+def _draft_from(
+    log: str,
+    id: str | None,
+    exit_code: str | None,
+    cause: str | None,
+    title: str | None,
+    into: str | None,
+    force: bool,
+) -> None:
+    import shlex
+
+    from triage.learning import NothingToLearn, learn, suggestions, write
+
+    try:
+        draft = learn(log, id=id, cause=cause, title=title, exit_code=exit_code, into=into, force=force)
+        written = write(draft, into) if into is not None else []
+    except triage.NotAnExitCode as error:
+        raise click.UsageError(str(error)) from None
+    except NothingToLearn as error:
+        raise click.ClickException(str(error)) from None
+    except FileExistsError as error:
+        raise click.ClickException(f"{error} is there already; choose another FAMILY/SLUG.") from None
+    except OSError as error:
+        raise click.ClickException(f"{into} could not be written ({error.strerror}); choose another --into.") from None
+    if into is None:
+        click.echo(draft.signature, nl=False)
+    for path in written:
+        click.echo(f"{path} written.")
+    for sentence in suggestions(draft):
+        click.echo(sentence, err=into is None)
+    if into is not None:
+        pack = shlex.quote(into)
+        click.echo(f"Next: read {draft.id}.yaml, then triage signatures lint {pack}")
+        click.echo(f"      triage analyze {shlex.quote(log)} --signatures {pack}")
+
+
+def _draft_to_fill_in(id: str, cause: str, title: str, into: str | None) -> None:
+    from triage.knowledge.drafting import draft
+
     text = draft(title, cause)
     if into is None:
         click.echo(text, nl=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from triage.crash import Crash
 from triage.diagnosis.evidence import diagnoses_of
 from triage.diagnosis.matching import Facts
+from triage.diagnosis.nearest import nearest
 from triage.diagnosis.questions import next_questions
 from triage.diagnosis.ranking import rank
 from triage.diagnosis.ruling_out import ruled_out
@@ -33,9 +34,10 @@ def diagnose(crash: Crash, knowledge: Knowledge, *, version: str, top: int = 5) 
         unknown_confidence=0.0 if verdict == NO_CRASH else round(ranking.unknown, 4),
         ruled_out=() if verdict == NO_CRASH else ruled_out(crash, knowledge, ranking, diagnoses),
         not_observable=not_observable(crash, knowledge),
-        next=() if verdict == NO_CRASH else next_questions(crash, knowledge, ranking, verdict),
+        next=() if verdict == NO_CRASH else next_questions(facts, knowledge, ranking, verdict),
         topic=topic_of(crash, knowledge, verdict, diagnoses),
         reliability=_reliability(knowledge, verdict, diagnoses),
+        nearest=nearest(facts, knowledge, ranking, verdict),
         other_crashes=tuple(_in_short(other, knowledge, version) for other in crash.others),
     )
 

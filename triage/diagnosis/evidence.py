@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from triage import patterns
 from triage.crash import Crash
 from triage.diagnosis.arithmetic import calculate
@@ -17,7 +20,7 @@ from triage.report import Diagnosis, Evidence, FixStep
 LEAST_SHARE = 0.01
 # An absence that moves the score less than this is not worth a line.
 LEAST_AGAINST = -0.4
-_PLACEHOLDER = r"\{([a-z_]+)\}"
+PLACEHOLDER = r"\{([a-z_]+)\}"
 _QUOTE_LENGTH = 160
 
 
@@ -58,20 +61,26 @@ def source_name(source: object) -> str:
 
 def fill(text: str, values: dict[str, str]) -> str | None:
     """The text with its placeholders filled, or None when one cannot be."""
-    if all(name in values for name in patterns.compile(_PLACEHOLDER).findall(text)):
-        return patterns.compile(_PLACEHOLDER).sub(lambda match: values[match[1]], text)
+    if all(name in values for name in patterns.compile(PLACEHOLDER).findall(text)):
+        return patterns.compile(PLACEHOLDER).sub(lambda match: values[match[1]], text)
     return None
 
 
 def placeholders(text: str) -> set[str]:
     """The names of a text's placeholders."""
-    return set(patterns.compile(_PLACEHOLDER).findall(text))
+    return set(patterns.compile(PLACEHOLDER).findall(text))
 
 
 def _because(term: Term, values: dict[str, str]) -> Evidence:
     assert isinstance(term.finding, Hit)
+    return Evidence(shown(term, values), term.finding.place, round(term.weight, 2))
+
+
+def shown(term: Term, values: Mapping[str, str] = MappingProxyType({})) -> str:
+    """What was seen: the clue's sentence with the values that it caught, else the words of the log."""
+    assert isinstance(term.finding, Hit)
     said = fill(term.clue.says, {**values, **term.finding.values}) if term.clue.says else None
-    return Evidence(said or _shorten(term.finding.quote), term.finding.place, round(term.weight, 2))
+    return said or _shorten(term.finding.quote)
 
 
 def _against(scored: Scored, values: dict[str, str]) -> tuple[Evidence, ...]:

@@ -12,6 +12,7 @@ from triage.diagnosis.findings import ABSENT, UNSEEN, Absent, Finding, Hit, Unse
 from triage.diagnosis.versions import in_range
 from triage.knowledge.clues import (
     AnyOf,
+    Clue,
     EnvironmentSeen,
     ExceptionSeen,
     ExitSeen,
@@ -27,6 +28,7 @@ from triage.knowledge.clues import (
 )
 
 _BEGINNING = (-1, -1)
+ENDED = "the process ended with"
 # Five characters tell most texts apart; past this size the set would cost more than the searches it saves.
 _PIECE = 5
 _SHORT = 200_000
@@ -68,6 +70,12 @@ class Facts:
         if isinstance(sought, ProcessSeen):
             return self._process(sought)
         return self._environment(sought)
+
+    def missing_kinds(self, clue: Clue) -> list[str]:
+        """The kinds of evidence that are not there and would show a clue, also those inside a combinator."""
+        if isinstance(clue.sought, (AnyOf, InSequence)):
+            return sorted({kind for inner in clue.sought.clues for kind in self.missing_kinds(inner)})
+        return [clue.kind] if isinstance(self.find(clue.sought), Unseen) else []
 
     def _log(self, sought: LogSeen, after: tuple[int, int]) -> Finding:
         if after != _BEGINNING:
@@ -164,7 +172,7 @@ class Facts:
             return ABSENT
         if sought.subcode is not None and status.subcode != sought.subcode:
             return UNSEEN if status.subcode is None else ABSENT
-        return Hit(status.place, f"the process ended with {status.label}", _END)
+        return Hit(status.place, f"{ENDED} {status.label}", _END)
 
     def _telling_threads(self) -> list[Thread]:
         """The crashed threads; of a program that hung every thread of every process, since none of them crashed."""

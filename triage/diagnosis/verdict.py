@@ -65,7 +65,7 @@ def _last_trouble(crash: Crash, knowledge: Knowledge, ranking: Ranking) -> tuple
     """Where the last exception, the last error line that is not noise or the last telling line stands."""
     troubles = [(e.place.input if e.place else 0, e.offset) for e in crash.exceptions]
     for record in crash.records:
-        if record.severity == "E" and not _is_noise(record.message, knowledge):
+        if record.severity == "E" and not is_noise(record.message, knowledge):
             troubles.append((record.place.input, record.offset))
     for scored in ranking.scored:
         for term in scored.hits:
@@ -82,10 +82,11 @@ def _lives_on(facts: Facts, knowledge: Knowledge, after: tuple[int, int]) -> boo
 def _only_noise(crash: Crash, knowledge: Knowledge) -> bool:
     """Whether every line is start-up noise that is known to be harmless."""
     lines = [line for log in crash.logs for _, line in log.lines() if line.strip()]
-    return bool(lines) and all(_is_noise(line, knowledge) for line in lines)
+    return bool(lines) and all(is_noise(line, knowledge) for line in lines)
 
 
-def _is_noise(line: str, knowledge: Knowledge) -> bool:
+def is_noise(line: str, knowledge: Knowledge) -> bool:
+    """Whether a line is known to say nothing about a crash."""
     return any(patterns.compile(pattern).search(line) for pattern in knowledge.noise)
 
 

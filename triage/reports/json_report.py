@@ -30,6 +30,10 @@ def as_dict(report: Report) -> dict[str, Any]:
         "ruled_out": [{"cause": entry.cause, "because": entry.because} for entry in report.ruled_out],
         "not_observable": list(report.not_observable),
         "next": [{"ask": q.ask, "run": q.run, "would_separate": list(q.would_separate)} for q in report.next],
+        "nearest": [
+            {"signature": n.signature, "cause": n.cause, "seen": list(n.seen), "missing": list(n.missing)}
+            for n in report.nearest
+        ],
         "other_crashes": [_other(crash) for crash in report.other_crashes],
         "redactions": dict(report.redactions),
         "reliability": _reliability(report.reliability) if report.reliability else None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from triage.report import NO_CRASH, UNKNOWN, Diagnosis, Evidence, Report
+from triage.report import NO_CRASH, UNKNOWN, Diagnosis, Evidence, Near, Report
 from triage.reports import happened
 from triage.reports.harmless import harmless
 
@@ -27,6 +27,7 @@ def render(report: Report) -> str:
     others_here = [f"{_escape(c.summary)} ({_code(c.cause or c.verdict)})" for c in report.other_crashes]
     parts += _list("Other crashes in this log", others_here)
     parts += _list("Ruled out", [f"{_code(entry.cause)}: {_escape(entry.because)}" for entry in report.ruled_out])
+    parts += _list("Came closest", [_near(near) for near in report.nearest])
     parts += _list("Not seen", [_escape(text) for text in report.not_observable])
     parts += _list("Next", [_escape(q.ask) + (f" {_code(q.run)}" if q.run else "") for q in happened.questions(report)])
     hidden = ", ".join(f"{count} {kind}" for kind, count in report.redactions)
@@ -82,6 +83,11 @@ def _first(diagnosis: Diagnosis) -> list[str]:
 def _evidence(evidence: Evidence) -> str:
     line = f" (line {evidence.place.line})" if evidence.place and evidence.place.line else ""
     return _escape(evidence.text) + line
+
+
+def _near(near: Near) -> str:
+    seen = [f"seen: {_escape(text)}" for text in near.seen]
+    return f"{_code(near.cause)} ({_code(near.signature)}): " + "; ".join([*seen, *map(_escape, near.missing)])
 
 
 def _list(heading: str, entries: list[str]) -> list[str]:

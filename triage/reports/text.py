@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from triage.crash import Crash, Place, base_name
-from triage.report import DIAGNOSED, NO_CRASH, UNKNOWN, Diagnosis, Evidence, Report
+from triage.report import DIAGNOSED, NO_CRASH, UNKNOWN, Diagnosis, Evidence, Near, Report
 from triage.reports import happened
 from triage.reports.harmless import harmless
 from triage.reports.wrapping import columns, shorten, wrap
@@ -17,11 +17,11 @@ from triage.reports.wrapping import columns, shorten, wrap
 _LABEL = 8
 # How much of each part is shown on a screen, less and less until it fits; a pipe gets all of it.
 _SCREENS = (
-    {"hung": 6, "why": 4, "against": 2, "fix": 3, "not": 2, "else": 4, "other": 2, "next": 2},
-    {"hung": 4, "why": 3, "against": 1, "fix": 2, "not": 1, "else": 3, "other": 1, "next": 1},
-    {"hung": 3, "why": 2, "against": 0, "fix": 2, "not": 1, "else": 2, "other": 1, "next": 1},
-    {"hung": 2, "why": 2, "against": 0, "fix": 1, "not": 0, "else": 2, "other": 1, "next": 1},
-    {"hung": 1, "why": 1, "against": 0, "fix": 1, "not": 0, "else": 0, "other": 0, "next": 1},
+    {"hung": 6, "why": 4, "against": 2, "fix": 3, "not": 2, "else": 4, "near": 3, "other": 2, "next": 2},
+    {"hung": 4, "why": 3, "against": 1, "fix": 2, "not": 1, "else": 3, "near": 2, "other": 1, "next": 1},
+    {"hung": 3, "why": 2, "against": 0, "fix": 2, "not": 1, "else": 2, "near": 2, "other": 1, "next": 1},
+    {"hung": 2, "why": 2, "against": 0, "fix": 1, "not": 0, "else": 2, "near": 1, "other": 1, "next": 1},
+    {"hung": 1, "why": 1, "against": 0, "fix": 1, "not": 0, "else": 0, "near": 0, "other": 0, "next": 1},
 )
 _SCREEN_LINES = 24
 # A sentence that takes more than two lines of a screen is cut there.
@@ -116,6 +116,8 @@ def _rows(report: Report, most: dict[str, int] | None) -> list[Row]:
     others = report.diagnoses if report.verdict == UNKNOWN else report.diagnoses[1:]
     if others := others[: some("else")]:
         rows.append(Row("else", ", ".join(f"{d.cause} {d.confidence * 100:.0f} %" for d in others)))
+    for near in report.nearest[: some("near")]:
+        rows.append(Row("near", _nearness(near, report.crash, on_screen), hang=2))
     for crash in report.other_crashes[: some("other")]:
         line = f" (line {crash.place.line})" if crash.place and crash.place.line else ""
         rows.append(Row("also", f"{crash.cause or crash.verdict}: {crash.summary}{line}"))
@@ -132,6 +134,15 @@ def _rows(report: Report, most: dict[str, int] | None) -> list[Row]:
     if told := happened.reliability(report):
         rows.append(Row("sure", told, role="dim"))
     return rows
+
+
+def _nearness(near: Near, crash: Crash, on_screen: bool) -> str:
+    """One candidate: what was seen of it besides how it died, and what was not; on a screen the first of each."""
+    told = crash.exit.label if crash.exit else "\0"
+    seen = [text for text in near.seen if told not in text]
+    seen, missing = (seen[:1], near.missing[:1]) if on_screen else (seen, near.missing)
+    parts = ([f"seen: {', '.join(seen)}"] if seen else []) + list(missing)
+    return f"{near.cause}: {'; '.join(shorten(part, _LONGEST // 2) if on_screen else part for part in parts)}"
 
 
 def _what_happened(crash: Crash, on_screen: bool, most_hung: int | None) -> list[Row]:
