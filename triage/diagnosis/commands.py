@@ -15,12 +15,12 @@ def for_system(run: Mapping[str, str], os: str | None) -> str | None:
     if not run:
         return None
     if os is not None:
-        return _translated(run.get(os) or run.get("default"), os)
-    text = run.get("default") or run.get("linux")
+        return _translated(run.get(os) or run.get("default") or run.get("otherwise"), os)
+    text = run.get("default") or run.get("linux") or run.get("otherwise")
     if text is None:
         name, text = next(iter(run.items()))
         return f"{text}  # {_SYSTEMS[name]}"
-    windows = _translated(run.get("windows") or run.get("default"), "windows")
+    windows = _translated(run.get("windows") or run.get("default") or run.get("otherwise"), "windows")
     return text if windows in (text, None) else f"{text}  # Windows: {windows}"
 
 

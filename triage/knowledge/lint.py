@@ -31,8 +31,8 @@ _POSIX_ONLY = (
     (re.compile(r"\w/bin/python|\bpython3(?:\.\d+)?\b"), "a Python of POSIX", "run: {linux: …, windows: py -3.11 …}"),
     (
         re.compile(
-            r"(?:^|[|&] ?)(?:grep|head|tail|ls|cat|ldd|ldconfig|find|file|strings|sha256sum|ulimit|free|df|dmesg|export|env|ln"
-            r"|sudo|source|gcc|g\+\+|uname|sysctl|rm|apt|ps|quota|echo \$)\b"
+            r"(?:^|[|&] ?)(?:grep|head|tail|ls|cat|ldd|ldconfig|find|file|strings|sha256sum|ulimit|free|df|dmesg|export"
+            r"|env|ln|sudo|source|gcc|g\+\+|uname|sysctl|rm|apt|ps|quota|echo \$)\b"
         ),
         "a POSIX tool",
         "run: {linux: …, windows: …}",
@@ -199,7 +199,7 @@ def _command_problems(signature: Signature) -> Iterator[Entry]:
     if signature.os and "windows" not in signature.os:
         return
     for number, fix in enumerate(signature.fix):
-        command = fix.run.get("windows") or fix.run.get("default") or ""
+        command = fix.run.get("windows") or fix.run.get("default") or fix.run.get("otherwise") or ""
         unquoted = _QUOTED.sub("", command)
         for found, what, instead in _POSIX_ONLY:
             if found.search(unquoted):

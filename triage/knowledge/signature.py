@@ -16,7 +16,8 @@ _REQUIRED = ("title", "cause", "grade", "clues", "fix", "sources", "tests")
 class Fix(NamedTuple):
     """A step as written: `do` may hold {placeholders}; `otherwise` is said where they cannot be filled.
 
-    `run` has a command for each system, and `default` for all that are not named. `if_not` says what it tells when the
+    `run` has a command for each system, and `default` for all that are not named, and
+    `otherwise` one without placeholders for where they cannot be filled. `if_not` says what it tells when the
     step did not help.
     """
 
@@ -137,7 +138,11 @@ def _run(data: Any, path: tuple[str | int, ...]) -> Mapping[str, str]:
     if isinstance(data, str):
         return {"default": data}
     named = data if isinstance(data, Mapping) else {}
-    if not named or set(named) - {*SYSTEMS, "default"} or not all(isinstance(text, str) for text in named.values()):
+    if (
+        not named
+        or set(named) - {*SYSTEMS, "default", "otherwise"}
+        or not all(isinstance(text, str) for text in named.values())
+    ):
         raise SignatureError(path, "'run' is a command, or one for each system", "{linux: …, windows: …, default: …}")
     return dict(named)
 

@@ -16,8 +16,8 @@ _PYTHON = r"(?:[Pp]ython(?: version:?)? ?|[Pp]ython)(?P<version>3\.\d{1,2}(?:\.\
 _PACKAGES = (
     (
         "tensorflow",
-        r"(?i)\btensorflow(?:[-_](?:gpu|cpu|intel|macos))?(?: version)?(?: \(use command below\))?(?:==|: ?| {1,40}|-)v?"
-        r"(?P<version>\d\.\d{1,2}(?:\.\d{1,2})?(?:rc\d)?)\b",
+        r"(?i)\btensorflow(?:[-_](?:gpu|cpu|intel|macos))?(?: version)?(?: \(use command below\))?"
+        r"(?:==|: ?| {1,40}|-)v?(?P<version>\d\.\d{1,2}(?:\.\d{1,2})?(?:rc\d)?)\b",
     ),
     ("keras", r"(?i)\bkeras(?: version)?(?:==|: )(?P<version>\d\.\d{1,2}(?:\.\d{1,2})?)\b"),
     ("numpy", r"(?i)\bnumpy(?: version)?(?:==|: )(?P<version>\d\.\d{1,2}(?:\.\d{1,2})?)\b"),
@@ -31,7 +31,8 @@ _CUDNN = r"Loaded cuDNN version (?P<number>\d{4,6})"
 _GPU = r"name: (?P<name>(?:NVIDIA |GeForce |Tesla |Quadro |TITAN |RTX )[\w -]{2,40}?)(?:,| computeCap| major:|$)"
 _GPU_TOLD = (
     r"(?m)(?:GPU model(?: and memory)?: *|\| +\d{1,2}  )"
-    r"(?P<name>(?:NVIDIA |Nvidia |GeForce |Tesla |Quadro |TITAN |RTX |GTX )[\w -]{1,40}?)(?:,|  | \d+ ?[Gg]| \(| On\b| Off\b|$)"
+    r"(?P<name>(?:NVIDIA |Nvidia |GeForce |Tesla |Quadro |TITAN |RTX |GTX )[\w -]{1,40}?)"
+    r"(?:,|  | \d+ ?[Gg]| \(| On\b| Off\b|$)"
 )
 _DRIVER = (
     r"(?:[Dd]river [Vv]ersion: *|kernel reported version is: |Kernel Module  )(?P<version>\d{3}\.\d{2,3}(?:\.\d{1,2})?)"
