@@ -235,6 +235,7 @@ class Environment(NamedTuple):
 
     `loaded_twice` has a sentence for each library of which a process should have one and has two.
     `hidden_log` says what kept TensorFlow's own log from being printed, `interpreter` is the path of the Python.
+    `driver` is the version of NVIDIA's driver, `capability` the compute capability of the first card.
     """
 
     os: str | None = None
@@ -247,6 +248,8 @@ class Environment(NamedTuple):
     loaded_twice: tuple[str, ...] = ()
     interpreter: str | None = None
     hidden_log: str | None = None
+    driver: str | None = None
+    capability: str | None = None
 
     def package(self, name: str) -> str | None:
         """The version of a package, if it was told."""
@@ -425,4 +428,6 @@ def merge_environment(parts: list[Environment]) -> Environment:
         loaded_twice=tuple(dict.fromkeys(sentence for e in parts for sentence in e.loaded_twice)),
         interpreter=next((e.interpreter for e in parts if e.interpreter), None),
         hidden_log=next((e.hidden_log for e in parts if e.hidden_log), None),
+        driver=next((e.driver for e in parts if e.driver), None),
+        capability=next((e.capability for e in parts if e.capability), None),
     )

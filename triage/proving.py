@@ -9,6 +9,7 @@ from typing import NamedTuple
 from triage import NotAnExitCode, analyze
 from triage.crash import Log
 from triage.diagnosis.arithmetic import CALCULATORS
+from triage.diagnosis.compatibility import PLACEHOLDERS
 from triage.diagnosis.findings import Hit
 from triage.diagnosis.matching import Facts
 from triage.knowledge.lint import lint
@@ -47,6 +48,7 @@ def lint_packs(directories: tuple[str, ...] = ()) -> LintResult:
     knowledge = assemble([ours, *packs])
     healthy = {name: log for pack in (ours, *packs) for name, log in _healthy_logs(pack).items()}
     computed = {given: calculator.needs for calculator in CALCULATORS.values() for given in calculator.gives}
+    computed |= PLACEHOLDERS
     looked_at = packs or [ours]
     problems = [problem for pack in looked_at for problem in lint(pack, knowledge, healthy, computed)]
     not_checked = () if healthy else ("healthy logs: there are no fixtures in this installation",)

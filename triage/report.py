@@ -16,12 +16,13 @@ class Evidence(NamedTuple):
 
 
 class FixStep(NamedTuple):
-    """One thing to do, the command for it if there is one, what it risks, and how to see that it helped."""
+    """One thing to do, the command for it if there is one, what it risks, how to see that it helped, and if not."""
 
     do: str
     run: str | None
     risk: str
     verify: str
+    if_not: str | None = None
 
 
 class Diagnosis(NamedTuple):

@@ -168,7 +168,7 @@ def test_a_placeholder_without_otherwise(tmp_path: Path) -> None:
 def test_an_otherwise_that_needs_filling_itself(tmp_path: Path) -> None:
     clues = [{"id": "slot", "log": r"your slot of (?P<minutes>\d+) minutes is over"}]
     fix = [{**FIX, "do": "Ask for more than {minutes}.", "otherwise": "Ask for {minutes} or more."}]
-    assert_refused(tmp_path, "otherwise", "- do:", "without", clues=clues, fix=fix)
+    assert_refused(tmp_path, "otherwise", "otherwise:", "without", clues=clues, fix=fix)
 
 
 def test_two_signatures_with_the_same_title(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ def test_a_signature_is_what_its_file_says() -> None:
     )
     assert found.os == ("linux", "windows")
     assert found.confirm == ("halve_batch",)
-    assert found.fix == (Fix("Ask for a longer slot.", None, None, "low", "the job ends by itself"),)
+    assert found.fix == (Fix("Ask for a longer slot.", None, {}, "low", "the job ends by itself"),)
     assert found.matches == (ExampleLog("fixtures/logs/taken.log", None, None),)
     assert found.differs == (ExampleLog("fixtures/logs/other.log", None, "unknown"),)
 

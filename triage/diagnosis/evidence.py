@@ -8,6 +8,7 @@ from types import MappingProxyType
 from triage import patterns
 from triage.crash import Crash
 from triage.diagnosis.arithmetic import calculate
+from triage.diagnosis.commands import for_system
 from triage.diagnosis.findings import Absent, Hit
 from triage.diagnosis.matching import Facts
 from triage.diagnosis.ranking import OTHER_SYSTEM, Ranking, Scored, Term
@@ -27,16 +28,21 @@ _QUOTE_LENGTH = 160
 def diagnoses_of(facts: Facts, knowledge: Knowledge, ranking: Ranking, top: int) -> tuple[Diagnosis, ...]:
     """The named causes, most likely first."""
     told = [(scored, share) for scored, share in ranking.named if share >= LEAST_SHARE][:top]
-    return tuple(_diagnosis(rank, scored, share, facts) for rank, (scored, share) in enumerate(told, 1))
+    return tuple(_diagnosis(rank, scored, share, facts, knowledge) for rank, (scored, share) in enumerate(told, 1))
 
 
-def _diagnosis(rank: int, scored: Scored, share: float, facts: Facts) -> Diagnosis:
+def _diagnosis(rank: int, scored: Scored, share: float, facts: Facts, knowledge: Knowledge) -> Diagnosis:
     signature = scored.signature
     values: dict[str, str] = {}
     for term in reversed(scored.hits):
         if isinstance(term.finding, Hit):
             values.update(term.finding.values)
     filled = calculate(values, facts.crash.memory)
+    if _wanted(signature.fix) - filled.keys():
+        # Most fixes name no versions, and then the tables are not needed.
+        from triage.diagnosis.compatibility import fitting
+
+        filled = fitting(facts.crash.environment, values, knowledge.versions) | filled
     return Diagnosis(
         rank=rank,
         cause=signature.cause,
@@ -109,10 +115,16 @@ def _step(fix: Fix, values: dict[str, str], crash: Crash) -> FixStep | None:
     do = fill(fix.do, values) or fix.otherwise
     if do is None:
         return None
-    run = fill(fix.run, values) if fix.run else None
+    filled = {system: text for system, command in fix.run.items() if (text := fill(command, values))}
+    run = for_system(filled, crash.environment.os)
     if run and crash.rerun:
         run = _for_this_program(run, crash.rerun, crash.run_options)
-    return FixStep(do, run, fix.risk, fill(fix.verify, values) or fix.verify)
+    return FixStep(do, run, fix.risk, fill(fix.verify, values) or fix.verify, fix.if_not)
+
+
+def _wanted(fixes: tuple[Fix, ...]) -> set[str]:
+    """The placeholders that the steps of a signature have."""
+    return placeholders(" ".join(text for fix in fixes for text in (fix.do, fix.verify, *fix.run.values())))
 
 
 def _for_this_program(run: str, rerun: str, options: str) -> str:

@@ -31,5 +31,13 @@ def in_range(version: str, wanted: str) -> bool:
     return True
 
 
+def order(version: str) -> tuple[int, ...]:
+    """A version as numbers that can be compared, without zeros at its end."""
+    parts = _parts(version)
+    while parts and parts[-1] == 0:
+        parts = parts[:-1]
+    return parts
+
+
 def _parts(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in re.findall(r"\d+", version.split("rc")[0])[:4])

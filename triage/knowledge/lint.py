@@ -20,6 +20,24 @@ _PAGE_FIELDS = ("title", "inside", "shows", "sure", "fix")
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 _GROUP = re.compile(r"\(\?P<(\w+)>")
 _RANGE = re.compile(r"\s*(?:>=|<=|==|<|>)\s*[\d.]+\s*(?:,\s*(?:>=|<=|==|<|>)\s*[\d.]+\s*)*")
+_QUOTED = re.compile(r'"[^"]*"')
+_POSIX_ONLY = (
+    (re.compile(r";"), "two commands behind a semicolon", "&& between them, or run: {linux: …, windows: …}"),
+    (
+        re.compile(r"\$\(|\$\w|/dev/|/proc/|/sys/|/usr/|/tmp\b"),
+        "a POSIX path or variable",
+        "run: {linux: …, windows: …}",
+    ),
+    (re.compile(r"\w/bin/python|\bpython3(?:\.\d+)?\b"), "a Python of POSIX", "run: {linux: …, windows: py -3.11 …}"),
+    (
+        re.compile(
+            r"(?:^|[|&] ?)(?:grep|head|tail|ls|cat|ldd|ldconfig|find|file|strings|sha256sum|ulimit|free|df|dmesg|export"
+            r"|env|ln|sudo|source|gcc|g\+\+|uname|sysctl|rm|apt|ps|quota|echo \$)\b"
+        ),
+        "a POSIX tool",
+        "run: {linux: …, windows: …}",
+    ),
+)
 # What belongs to one machine or one build, and never to a phenomenon.
 _ONE_MACHINE = (
     (re.compile(r"/(?:home|Users|root|mnt|opt|usr/local|tmp)/"), "a path of one machine", "the file's name only"),
@@ -46,6 +64,7 @@ def lint(
             *_clue_problems(signature, knowledge),
             *_test_problems(signature),
             *_placeholder_problems(signature, computed),
+            *_command_problems(signature),
         ]
         found += _healthy_problems(signature, healthy)
         problems += [_place(pack, signature.id, *entry) for entry in found]
@@ -156,7 +175,7 @@ def _test_problems(signature: Signature) -> Iterator[Entry]:
 def _placeholder_problems(signature: Signature, computed: Mapping[str, Iterable[str]]) -> Iterator[Entry]:
     groups = {name for _, clue in _all_clues(signature) for _, p in patterns_of(clue) for name in _GROUP.findall(p)}
     for number, fix in enumerate(signature.fix):
-        for name in _PLACEHOLDER.findall(f"{fix.do} {fix.run or ''} {fix.verify}"):
+        for name in _PLACEHOLDER.findall(" ".join((fix.do, fix.verify, *fix.run.values()))):
             needs = {name} if name not in computed else set(computed[name])
             if not needs <= groups:
                 yield (
@@ -164,14 +183,30 @@ def _placeholder_problems(signature: Signature, computed: Mapping[str, Iterable[
                     f"nothing fills {{{name}}}",
                     f"named groups {', '.join(sorted(needs))} in a clue's pattern",
                 )
-        if fix.otherwise and _PLACEHOLDER.search(fix.otherwise):
-            yield ("fix", number), "'otherwise' has a placeholder", "the advice without numbers"
+        for field in ("otherwise", "if_not"):
+            if _PLACEHOLDER.search(getattr(fix, field) or ""):
+                yield ("fix", number, field), f"'{field}' has a placeholder", "the advice without numbers"
         if _PLACEHOLDER.search(fix.do) and not fix.otherwise:
             yield (
                 ("fix", number),
                 "a fix with placeholders and no 'otherwise'",
                 "otherwise: the same advice without numbers",
             )
+
+
+def _command_problems(signature: Signature) -> Iterator[Entry]:
+    """Commands that a Windows person would see and cannot run."""
+    if signature.os and "windows" not in signature.os:
+        return
+    for number, fix in enumerate(signature.fix):
+        command = fix.run.get("windows") or fix.run.get("default") or fix.run.get("otherwise") or ""
+        unquoted = _QUOTED.sub("", command)
+        for found, what, instead in _POSIX_ONLY:
+            if found.search(unquoted):
+                yield ("fix", number, "run"), f"a Windows person cannot run {what}", instead
+                break
+        if "'" in unquoted:
+            yield ("fix", number, "run"), "cmd takes single quotes as letters", "double quotes around an argument"
 
 
 def _duplicates(pack: PackData, own: list[Signature]) -> Iterator[Problem]:

@@ -40,6 +40,7 @@ class Knowledge(NamedTuple):
     statuses: Mapping[str, Any]
     exceptions: Mapping[str, Any]
     documents: Mapping[str, Any]
+    versions: Mapping[str, Any]
     literals: Mapping[str, tuple[str, ...]]
     digest: str
     packs: tuple[str, ...]
@@ -58,7 +59,7 @@ class Knowledge(NamedTuple):
         return self.statuses.get(key) or {}
 
 
-NOTHING = Knowledge({}, {}, (), (), {}, {}, {}, {}, "", (), (), ())
+NOTHING = Knowledge({}, {}, (), (), {}, {}, {}, {}, {}, "", (), (), ())
 
 
 def load(private: tuple[str, ...] = ()) -> Knowledge:
@@ -115,6 +116,7 @@ def lay_over(below: Knowledge, pack: PackData) -> Knowledge:
         statuses={**below.statuses, **(pages.get("statuses") or {})},
         exceptions={**below.exceptions, **(pages.get("exceptions") or {})},
         documents={p: {**below.documents.get(p, {}), **(documents.get(p) or {})} for p in ("documents", "claims")},
+        versions={**below.versions, **pack.tables.get("versions", {})},
         literals=below.literals,
         digest=below.digest or pack.digest,
         packs=(*below.packs, pack.name) if is_private else (),

@@ -7,18 +7,26 @@ from triage.knowledge.clues import Clue, SignatureError, parse_clue
 
 GRADES = ("reproduced", "confirmed", "documented", "claimed", "different", "partly", "untested", "refuted")
 RISKS = ("low", "medium", "high")
+SYSTEMS = ("linux", "windows", "macos")
+_FIX_FIELDS = ("do", "otherwise", "run", "risk", "verify", "if_not")
 _FIELDS = {"title", "cause", "grade", "applies", "clues", "against", "fix", "confirm", "sources", "tests", "note"}
 _REQUIRED = ("title", "cause", "grade", "clues", "fix", "sources", "tests")
 
 
 class Fix(NamedTuple):
-    """A step as written: `do` may hold {placeholders}; `otherwise` is said where they cannot be filled."""
+    """A step as written: `do` may hold {placeholders}; `otherwise` is said where they cannot be filled.
+
+    `run` has a command for each system, and `default` for all that are not named, and
+    `otherwise` one without placeholders for where they cannot be filled. `if_not` says what it tells when the
+    step did not help.
+    """
 
     do: str
     otherwise: str | None
-    run: str | None
+    run: Mapping[str, str]
     risk: str
     verify: str
+    if_not: str | None = None
 
 
 class ExampleLog(NamedTuple):
@@ -107,13 +115,36 @@ def _fix(data: Any, path: tuple[str | int, ...]) -> Fix:
     if not isinstance(data, Mapping) or not data.get("do"):
         raise SignatureError(path, "a fix says what to do", "{do: …, risk: low, verify: …}")
     for key in data:
-        if key not in ("do", "otherwise", "run", "risk", "verify"):
-            raise SignatureError((*path, key), f"unknown field '{key}'", "do, otherwise, run, risk, verify")
+        if key not in _FIX_FIELDS:
+            raise SignatureError((*path, key), f"unknown field '{key}'", ", ".join(_FIX_FIELDS))
     if not data.get("verify"):
         raise SignatureError(path, "a fix without 'verify'", "verify: how the person sees that it helped")
     if data.get("risk", "low") not in RISKS:
         raise SignatureError((*path, "risk"), f"unknown risk {data['risk']!r}", "one of " + ", ".join(RISKS))
-    return Fix(str(data["do"]), data.get("otherwise"), data.get("run"), data.get("risk", "low"), str(data["verify"]))
+    return Fix(
+        do=str(data["do"]),
+        otherwise=data.get("otherwise"),
+        run=_run(data.get("run"), (*path, "run")),
+        risk=data.get("risk", "low"),
+        verify=str(data["verify"]),
+        if_not=data.get("if_not"),
+    )
+
+
+def _run(data: Any, path: tuple[str | int, ...]) -> Mapping[str, str]:
+    """One command for every system, or a command for each."""
+    if not data:
+        return {}
+    if isinstance(data, str):
+        return {"default": data}
+    named = data if isinstance(data, Mapping) else {}
+    if (
+        not named
+        or set(named) - {*SYSTEMS, "default", "otherwise"}
+        or not all(isinstance(text, str) for text in named.values())
+    ):
+        raise SignatureError(path, "'run' is a command, or one for each system", "{linux: …, windows: …, default: …}")
+    return dict(named)
 
 
 def _test(data: Any, path: tuple[str | int, ...]) -> ExampleLog:

@@ -80,6 +80,8 @@ def _crash(crash: Crash) -> dict[str, Any]:
             "loaded_twice": list(environment.loaded_twice),
             "interpreter": environment.interpreter,
             "hidden_log": environment.hidden_log,
+            "driver": environment.driver,
+            "capability": environment.capability,
         },
         "inputs": [{"id": i.id, "kind": i.kind, "name": i.name, "complete": i.complete} for i in crash.inputs],
     }
@@ -154,7 +156,7 @@ def _diagnosis(diagnosis: Diagnosis) -> dict[str, Any]:
         "confidence": diagnosis.confidence,
         "because": [_evidence(evidence) for evidence in diagnosis.because],
         "against": [_evidence(evidence) for evidence in diagnosis.against],
-        "fix": [{"do": s.do, "run": s.run, "risk": s.risk, "verify": s.verify} for s in diagnosis.fix],
+        "fix": [s._asdict() for s in diagnosis.fix],
         "grade": diagnosis.grade,
         "sources": list(diagnosis.sources),
     }

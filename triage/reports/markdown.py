@@ -77,6 +77,8 @@ def _first(diagnosis: Diagnosis) -> list[str]:
     for number, step in enumerate(diagnosis.fix, 1):
         parts.append(f"{number}. {_escape(step.do)}" + (f" {_code(step.run)}" if step.run else ""))
         parts.append(f"   Check: {_escape(step.verify)} (risk: {step.risk})")
+        if step.if_not:
+            parts.append(f"   If not: {_escape(step.if_not)}")
     return [*parts, ""]
 
 

@@ -17,6 +17,7 @@ from triage.reports.wrapping import columns, shorten, wrap
 _LABEL = 8
 # How much of each part is shown on a screen, less and less until it fits; a pipe gets all of it.
 _SCREENS = (
+    {"hung": 6, "why": 4, "against": 2, "fix": 3, "if_not": 1, "not": 2, "else": 4, "near": 3, "other": 2, "next": 2},
     {"hung": 6, "why": 4, "against": 2, "fix": 3, "not": 2, "else": 4, "near": 3, "other": 2, "next": 2},
     {"hung": 4, "why": 3, "against": 1, "fix": 2, "not": 1, "else": 3, "near": 2, "other": 1, "next": 1},
     {"hung": 3, "why": 2, "against": 0, "fix": 2, "not": 1, "else": 2, "near": 2, "other": 1, "next": 1},
@@ -110,7 +111,7 @@ def _rows(report: Report, most: dict[str, int] | None) -> list[Row]:
         first = report.diagnoses[0]
         if report.verdict != UNKNOWN:
             rows += _reasons(first, report.crash, some("why"), some("against"))
-            rows += _fix(first, some("fix"))
+            rows += _fix(first, some("fix"), if_not=most is None or "if_not" in most)
     for entry in report.ruled_out[: some("not")]:
         rows.append(Row("not", f"{entry.cause}: {entry.because}"))
     others = report.diagnoses if report.verdict == UNKNOWN else report.diagnoses[1:]
@@ -197,7 +198,7 @@ def _source(evidence: Evidence, crash: Crash) -> str:
     return f"{base_name(name)}:{place.line}"
 
 
-def _fix(first: Diagnosis, most: int | None) -> list[Row]:
+def _fix(first: Diagnosis, most: int | None, *, if_not: bool) -> list[Row]:
     rows = []
     for number, step in enumerate(first.fix[:most], 1):
         risk = "" if step.risk == "low" else f" (risk: {step.risk})"
@@ -205,6 +206,8 @@ def _fix(first: Diagnosis, most: int | None) -> list[Row]:
         if step.run:
             rows.append(Row("fix", f"   {step.run}", role="command", hang=3))
         rows.append(Row("fix", f"   check: {step.verify}", role="dim", hang=3))
+        if step.if_not and if_not:
+            rows.append(Row("fix", f"   if not: {step.if_not}", role="dim", hang=3))
     return rows
 
 

@@ -73,6 +73,12 @@ def test_the_python_version_is_told_by_paths_and_banners(line: str, version: str
         ("keras==2.15.0", "keras", "2.15.0"),
         ("numpy==1.26.4", "numpy", "1.26.4"),
         ("protobuf==3.20.3", "protobuf", "3.20.3"),
+        ("tensorflow-gpu            2.1.0                h0d30ee6_0", "tensorflow", "2.1.0"),
+        ("- TensorFlow version (use command below): v2.4.0-49-g85c8b2a817f 2.4.1", "tensorflow", "2.4.0"),
+        ("it fails with TF 2.4 and a small model", "tensorflow", "2.4"),
+        ("TF2.5.0 on Windows", "tensorflow", "2.5.0"),
+        ("utf 1.2 and etf 2.3", "tensorflow", None),
+        ("tensorflow-estimator 2.4.0", "tensorflow", None),
         ("tensorflow/core/util/port.cc:113] oneDNN custom operations are on", "tensorflow", None),
         ("site-packages/keras/src/engine/training.py", "keras", None),
     ],
@@ -140,6 +146,62 @@ def test_a_library_that_could_not_be_opened_is_not_listed() -> None:
 )
 def test_the_gpu_is_named_in_the_lines_of_each_generation(line: str, gpu: str) -> None:
     assert _extract(line, line).gpus == (gpu,)
+
+
+def test_a_person_who_tried_several_releases_tells_no_version() -> None:
+    assert _extract("tensorflow==2.3.0 works", "tensorflow==2.4.1 does not").package("tensorflow") is None
+    assert _extract("tensorflow==2.4.0 and", "tensorflow==2.4.1 alike").package("tensorflow") == "2.4.0"
+
+
+def test_what_is_printed_beats_what_is_written_by_hand() -> None:
+    assert _extract("TF 2.3 was better", "tensorflow==2.4.1").package("tensorflow") == "2.4.1"
+
+
+@pytest.mark.parametrize(
+    ("line", "driver"),
+    [
+        ("| NVIDIA-SMI 535.54.03    Driver Version: 535.54.03    CUDA Version: 12.2     |", "535.54.03"),
+        ("cuda_diagnostics.cc:310] kernel reported version is: 384.69.0", "384.69.0"),
+        ("NVRM version: NVIDIA UNIX x86_64 Kernel Module  384.69  Wed Aug 16 19:34:54 PDT 2017", "384.69"),
+        ("CUDA driver version is insufficient for CUDA runtime version", None),
+        ("needs driver version 450 or newer", None),
+    ],
+)
+def test_the_version_of_the_driver_is_read_where_it_is_printed(line: str, driver: str | None) -> None:
+    assert _extract(line).driver == driver
+
+
+@pytest.mark.parametrize(
+    ("line", "capability"),
+    [
+        ("name: GeForce RTX 2080, pci bus id: 0000:01:00.0, compute capability: 7.5)", "7.5"),
+        ("name: GeForce GTX 1080 Ti major: 6 minor: 1 memoryClockRate(GHz): 1.582", "6.1"),
+        ("coreClock: 1.71GHz computeCapability: 8.6", "8.6"),
+        ("binaries compatible with compute capability 12.0. CUDA kernels", "12.0"),
+        ("The minimum required Cuda capability is 3.5.", None),
+    ],
+)
+def test_the_compute_capability_is_that_of_the_card(line: str, capability: str | None) -> None:
+    assert _extract(line).capability == capability
+
+
+@pytest.mark.parametrize(
+    ("lines", "gpu"),
+    [
+        (["- GPU model and memory: GeForce RTX 2080Ti 11GB"], "GeForce RTX 2080Ti"),
+        (["- GPU model and memory: RTX 3060 (6gb)"], "RTX 3060"),
+        (["GPU model and memory: N/A"], None),
+        (
+            [
+                "| NVIDIA-SMI 470.57  Driver Version: 470.57 |",
+                "|   0  Tesla K80           Off  | 00000000:00:1E.0 Off |",
+            ],
+            "Tesla K80",
+        ),
+    ],
+)
+def test_the_card_is_read_from_what_people_paste(lines: list[str], gpu: str | None) -> None:
+    assert _extract(*lines).gpus == ((gpu,) if gpu else ())
 
 
 def test_the_flags_of_the_processor_are_read_from_cpuinfo() -> None:

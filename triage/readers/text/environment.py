@@ -16,17 +16,28 @@ _PYTHON = r"(?:[Pp]ython(?: version:?)? ?|[Pp]ython)(?P<version>3\.\d{1,2}(?:\.\
 _PACKAGES = (
     (
         "tensorflow",
-        r"(?i)\btensorflow(?:[-_](?:gpu|cpu|intel|macos))?(?: version)?(?:==|: | |-)v?"
-        r"(?P<version>\d\.\d{1,2}(?:\.\d{1,2})?(?:rc\d)?)\b",
+        r"(?i)\btensorflow(?:[-_](?:gpu|cpu|intel|macos))?(?: version)?(?: \(use command below\))?"
+        r"(?:==|: ?| {1,40}|-)v?(?P<version>\d\.\d{1,2}(?:\.\d{1,2})?(?:rc\d)?)\b",
     ),
     ("keras", r"(?i)\bkeras(?: version)?(?:==|: )(?P<version>\d\.\d{1,2}(?:\.\d{1,2})?)\b"),
     ("numpy", r"(?i)\bnumpy(?: version)?(?:==|: )(?P<version>\d\.\d{1,2}(?:\.\d{1,2})?)\b"),
     ("protobuf", r"(?i)\bprotobuf(?: version)?(?:==|: )(?P<version>\d{1,2}\.\d{1,2}(?:\.\d{1,2})?)\b"),
 )
+# What people write by hand, and only where nothing better is there.
+_SHORT_TENSORFLOW = r"\b(?:TF|tf)(?: version)?(?:==|: ?| )?v?(?P<version>[12]\.\d{1,2}(?:\.\d{1,2})?)\b"
 _LOOK_AT = 512 * 1024
 _OPENED = r"Successfully opened (?:dynamic|CUDA) library (?P<name>[\w.+-]+)"
 _CUDNN = r"Loaded cuDNN version (?P<number>\d{4,6})"
 _GPU = r"name: (?P<name>(?:NVIDIA |GeForce |Tesla |Quadro |TITAN |RTX )[\w -]{2,40}?)(?:,| computeCap| major:|$)"
+_GPU_TOLD = (
+    r"(?m)(?:GPU model(?: and memory)?: *|\| +\d{1,2}  )"
+    r"(?P<name>(?:NVIDIA |Nvidia |GeForce |Tesla |Quadro |TITAN |RTX |GTX )[\w -]{1,40}?)"
+    r"(?:,|  | \d+ ?[Gg]| \(| On\b| Off\b|$)"
+)
+_DRIVER = (
+    r"(?:[Dd]river [Vv]ersion: *|kernel reported version is: |Kernel Module  )(?P<version>\d{3}\.\d{2,3}(?:\.\d{1,2})?)"
+)
+_CAPABILITY = r"(?:compute ?[Cc]apability:? |major: )(?P<version>\d{1,2}(?:\.\d| minor: \d))"
 _CPU_FLAGS = r"(?:^|\n)flags\s*: (?P<flags>[a-z0-9_ ]+)"
 
 
@@ -37,8 +48,10 @@ def extract(log: Log, told_os: str | None) -> Environment:
     packages = {}
     lower = text.lower()
     for name, pattern in _PACKAGES:
-        if name in lower and (match := patterns.compile(pattern).search(text)):
-            packages[name] = match.group("version")
+        if name in lower and (version := _agreed(pattern, text)):
+            packages[name] = version
+    if "tensorflow" not in packages and "tf" in lower and (version := _agreed(_SHORT_TENSORFLOW, text)):
+        packages = {"tensorflow": version} | packages
     python = patterns.compile(_PYTHON).search(text) if "ython" in text else None
     flags = patterns.compile(_CPU_FLAGS).search(text) if "flags" in text else None
     return Environment(
@@ -46,9 +59,36 @@ def extract(log: Log, told_os: str | None) -> Environment:
         python=python.group("version") if python else None,
         packages=tuple(packages.items()),
         cpu_flags=tuple(flags.group("flags").split()) if flags else (),
-        gpus=tuple(dict.fromkeys(m.group("name").strip() for m in patterns.compile(_GPU).finditer(text))),
+        gpus=_gpus(text),
         libraries=_libraries(text),
+        driver=_first(_DRIVER, text) if "ersion" in text or "Kernel Module" in text else None,
+        capability=_capability(text),
     )
+
+
+def _agreed(pattern: str, text: str) -> str | None:
+    """The version of a package, if all that is said of it names one release: who tried several tells none."""
+    found = [match.group("version") for match in patterns.compile(pattern).finditer(text)]
+    return found[0] if len({tuple(version.split(".")[:2]) for version in found}) == 1 else None
+
+
+def _first(pattern: str, text: str) -> str | None:
+    match = patterns.compile(pattern).search(text)
+    return match.group("version") if match else None
+
+
+def _gpus(text: str) -> tuple[str, ...]:
+    found = [m.group("name").strip() for m in patterns.compile(_GPU).finditer(text)]
+    if not found and ("GPU model" in text or "NVIDIA-SMI" in text):
+        found = [m.group("name").strip() for m in patterns.compile(_GPU_TOLD).finditer(text)]
+    return tuple(dict.fromkeys(found))
+
+
+def _capability(text: str) -> str | None:
+    if "apability" not in text and "major: " not in text:
+        return None
+    told = _first(_CAPABILITY, text)
+    return told.replace(" minor: ", ".") if told else None
 
 
 def _system(text: str) -> str | None:

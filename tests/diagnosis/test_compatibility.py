@@ -1,0 +1,109 @@
+"""Versions that fit each other, and commands for the person's system."""
+
+from __future__ import annotations
+
+import pytest
+
+from triage.crash import Environment
+from triage.diagnosis.commands import for_system
+from triage.diagnosis.compatibility import PLACEHOLDERS, fitting
+from triage.knowledge.loading import load
+
+TABLES = load().versions
+
+
+def _fit(version: str | None = None, file: str = "", **machine: object) -> dict[str, str]:
+    packages = (("tensorflow", version),) if version else ()
+    return fitting(Environment(packages=packages, **machine), {"file": file}, TABLES)  # type: ignore[arg-type]
+
+
+def test_every_table_names_its_source_and_the_day_it_was_checked() -> None:
+    assert all(table["source"] and table["checked"] and table["rows"] for table in TABLES.values())
+
+
+def test_pip_brings_cuda_on_linux() -> None:
+    filled = _fit("2.15.1", os="linux")
+    assert (filled["cuda_wanted"], filled["cudnn_wanted"]) == ("12.2", "8.9")
+    assert filled["gpu_install"] == 'python -m pip install "tensorflow[and-cuda]==2.15.*"'
+
+
+def test_conda_brings_it_where_pip_does_not() -> None:
+    assert _fit("2.10.0", os="windows")["gpu_install"].startswith("conda install")
+
+
+def test_windows_itself_has_no_gpu_after_2_10() -> None:
+    filled = _fit("2.12.0", os="windows")
+    assert "no GPU support on Windows" in filled["gpu_advice"]
+    assert "cuda_wanted" not in filled
+
+
+def test_a_missing_file_of_another_cuda_beats_the_version_in_the_text() -> None:
+    filled = _fit("2.10.0", "cudart64_101.dll", os="windows")
+    assert filled["library_wanted"] == "CUDA 10.1"
+    assert "cuda_wanted" not in filled
+
+
+@pytest.mark.parametrize(
+    ("file", "wanted"),
+    [
+        ("cudart64_110.dll", "CUDA 11"),
+        ("libcudart.so.11.0", "CUDA 11"),
+        ("libcudart.so.10.1", "CUDA 10.1"),
+        ("cudart64_90.dll", "CUDA 9.0"),
+        ("libcudnn.so.8", "cuDNN 8"),
+        ("cudnn64_7.dll", "cuDNN 7"),
+    ],
+)
+def test_the_name_of_a_file_tells_its_version(file: str, wanted: str) -> None:
+    assert _fit(file=file)["library_wanted"] == wanted
+
+
+def test_a_driver_that_is_new_enough_is_not_to_be_updated() -> None:
+    assert "driver_advice" not in _fit("2.15.0", os="linux", driver="535.54.03")
+    assert "470.57.02" in _fit("2.15.0", os="linux", driver="470.57.02")["driver_advice"]
+
+
+def test_the_card_decides_which_tensorflow_is_needed() -> None:
+    assert _fit("1.15.0", os="linux", gpus=("GeForce RTX 3080",))["card_pin"] == ">=2.4"
+    assert _fit("2.17.0", os="linux", gpus=("Tesla K80",))["card_pin"] == "==2.14.*"
+    assert "no TensorFlow on PyPI" in _fit("2.20.0", gpus=("NVIDIA GeForce RTX 5090",))["card_advice"]
+    assert "card_advice" not in _fit("2.10.0", gpus=("GeForce RTX 3080",))
+    assert "Turing" in _fit("1.12.0", capability="7.5")["card_advice"]
+
+
+def test_python_and_tensorflow_must_have_a_wheel_in_common() -> None:
+    assert "3.7 to 3.10" in _fit("2.10.0", python="3.12.1")["python_advice"]
+    assert "2.16 to 2.21" in _fit(python="3.12")["python_advice"]
+    assert "python_advice" not in _fit("2.10.0", python="3.9")
+
+
+def test_numpy_and_protobuf_are_pinned() -> None:
+    filled = _fit("2.10.0")
+    assert (filled["numpy_pin"], filled["protobuf_pin"]) == ("numpy>=1.20,<1.24", "protobuf>=3.9.2,<3.20")
+
+
+def test_nothing_is_made_up_for_an_unknown_release() -> None:
+    assert _fit("9.9.0") == _fit() == {}
+
+
+def test_every_placeholder_that_is_given_is_known_to_lint() -> None:
+    given = _fit("1.12.0", "cudart64_90.dll", os="linux", python="3.12", gpus=("GeForce RTX 3080",))
+    assert set(given) <= set(PLACEHOLDERS)
+
+
+@pytest.mark.parametrize(
+    ("os", "shown"),
+    [
+        ("linux", "A=1 python x.py"),
+        ("windows", 'cmd /c "set A=1&& python x.py"'),
+        (None, 'A=1 python x.py  # Windows: cmd /c "set A=1&& python x.py"'),
+    ],
+)
+def test_settings_before_a_command_are_written_for_the_system(os: str | None, shown: str) -> None:
+    assert for_system({"default": "A=1 python x.py"}, os) == shown
+
+
+def test_a_command_for_another_system_is_not_shown() -> None:
+    assert for_system({"linux": "df -h"}, "windows") is None
+    assert for_system({"linux": "df -h", "windows": "dir"}, "windows") == "dir"
+    assert for_system({"otherwise": "pip list"}, "macos") == "pip list"

@@ -1,0 +1,247 @@
+"""What fits this machine: from the versions that a crash tells and the tables of signatures/versions.yaml to the
+numbers, commands and sentences that fixes use as {placeholders}.
+
+A placeholder is given only where the tables have the row: a wrong version is worse than none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from triage.crash import Environment
+from triage.diagnosis.versions import in_range, order
+from triage.patterns import compile as pattern
+
+Tables = Mapping[str, Any]
+Row = Mapping[str, Any]
+
+# Each placeholder with the named groups that it needs besides what is known of the machine.
+PLACEHOLDERS: Mapping[str, tuple[str, ...]] = {
+    "tensorflow_version": (),
+    "tensorflow_pin": (),
+    "python_wanted": (),
+    "python_range": (),
+    "python_advice": (),
+    "cuda_wanted": (),
+    "cudnn_wanted": (),
+    "gpu_advice": (),
+    "gpu_install": (),
+    "driver_minimum": (),
+    "driver_advice": (),
+    "numpy_pin": (),
+    "protobuf_pin": (),
+    "keras_pin": (),
+    "glibc_advice": (),
+    "compiler_wanted": (),
+    "card_advice": (),
+    "card_pin": (),
+    "library_wanted": ("file",),
+}
+# The CUDA runtime and cuDNN carry their version in the file's name; the other libraries are numbered on their own.
+_LIBRARY_FILES = (
+    ("CUDA", r"(?:lib)?cudart(?:\.so\.|64_)(?P<version>[\d.]+)"),
+    ("CUDA", r"(?:lib)?cublas(?:\.so\.|64_)(?P<version>[\d.]+)"),
+    ("cuDNN", r"(?:lib)?cudnn(?:_\w+_infer|_\w+_train)?(?:\.so\.|64_)(?P<version>\d)"),
+)
+
+
+def fitting(environment: Environment, values: Mapping[str, str], tables: Tables) -> dict[str, str]:
+    """Every placeholder that the machine's versions and the tables fill."""
+    version = environment.package("tensorflow")
+    minor = ".".join(version.split(".")[:2]) if version else None
+    build = next((row for row in _rows(tables, "builds") if row["tensorflow"] == minor), None)
+    library = _library(values.get("file", ""))
+    filled: dict[str, str] = {}
+    if library:
+        filled["library_wanted"] = " ".join(library)
+    if version and minor and build:
+        filled |= {
+            "tensorflow_version": version,
+            "tensorflow_pin": f"=={minor}.*",
+            "compiler_wanted": build["compiler"],
+        }
+        filled |= _pins(minor, tables) | _glibc(version, minor, tables)
+        if not _contradicts(library, build):
+            filled |= _gpu(version, minor, build, environment, tables)
+    cuda = filled.get("cuda_wanted") or (library[1] if library and library[0] == "CUDA" else None)
+    if cuda:
+        filled |= _driver(cuda, environment, tables)
+    return filled | _python(minor, build, environment, tables) | _card(minor, environment, tables)
+
+
+def _rows(tables: Tables, name: str) -> list[Row]:
+    rows: list[Row] = tables.get(name, {}).get("rows") or []
+    return rows
+
+
+def _since(tables: Tables, name: str, version: str) -> Row | None:
+    """The row of the newest release that is not above this one; rows stand newest first."""
+    return next((row for row in _rows(tables, name) if order(row["from"]) <= order(version)), None)
+
+
+def _library(file: str) -> tuple[str, str] | None:
+    """What a missing file belongs to: ("CUDA", "10.1"), ("CUDA", "11"), ("cuDNN", "8")."""
+    for name, named in _LIBRARY_FILES:
+        match = pattern(named).search(file)
+        if match:
+            digits = match.group("version").strip(".")
+            if (name == "CUDA" and "." not in digits and len(digits) > 2) or digits in ("80", "90"):
+                digits = f"{digits[:-1]}.{digits[-1]}"
+            # From CUDA 11 on one file name serves a whole major version; cuBLAS 10 came with 10.1 and 10.2.
+            return name, digits.split(".")[0] if digits.startswith(("11", "12", "13")) else digits
+    return None
+
+
+def _contradicts(library: tuple[str, str] | None, build: Row) -> bool:
+    """Whether the file that is missed belongs to another release than the one that the text names."""
+    if library is None:
+        return False
+    built = build["cuda" if library[0] == "CUDA" else "cudnn"]
+    return bool(built.split(".")[0] != library[1].split(".")[0])
+
+
+def _gpu(version: str, minor: str, build: Row, environment: Environment, tables: Tables) -> dict[str, str]:
+    if environment.os == "macos":
+        return {}
+    if environment.os == "windows" and not build.get("windows"):
+        last = next(row for row in _rows(tables, "builds") if row.get("windows"))
+        advice = (
+            f"TensorFlow {version} has no GPU support on Windows itself: use it in WSL2 with "
+            f'pip install "tensorflow[and-cuda]", or go back to {last["tensorflow"]} with CUDA {last["cuda"]}, '
+            f"cuDNN {last['cudnn']} and Python {_words(_pythons(last, environment))}."
+        )
+        return {"gpu_advice": advice, "gpu_install": "wsl --install -d Ubuntu"}
+    cuda, cudnn = build["cuda"], build["cudnn"]
+    filled = {"cuda_wanted": cuda, "cudnn_wanted": cudnn}
+    made = f"TensorFlow {version} was built with CUDA {cuda} and cuDNN {cudnn}"
+    if any(order(row["from"]) <= order(minor) for row in _rows(tables, "pip_cuda")):
+        filled["gpu_advice"] = f"{made}; pip brings both."
+        filled["gpu_install"] = f'python -m pip install "tensorflow[and-cuda]=={minor}.*"'
+        return filled
+    filled["gpu_advice"] = f"{made}; install these two and keep others off the search path."
+    for row in _rows(tables, "conda_cuda"):
+        if (row["cuda"], row["cudnn"]) == (cuda, cudnn):
+            filled["gpu_install"] = row["run"]
+    return filled
+
+
+def _driver(cuda: str, environment: Environment, tables: Tables) -> dict[str, str]:
+    row = next((row for row in _rows(tables, "drivers") if in_range(cuda, f"=={row['cuda']}")), None)
+    if row is None:
+        return {}
+    wanted = {"linux": row["linux"], "windows": row["windows"]}
+    if environment.os in wanted:
+        minimum = wanted[environment.os]
+    else:
+        minimum = f"{row['linux']} (Linux) or {row['windows']} (Windows)"
+    have = environment.driver or (environment.gpus[0] if environment.gpus else "").partition(" (driver ")[2].rstrip(")")
+    if have and environment.os in wanted and order(have) >= order(minimum):
+        return {}  # a driver that is new enough is not to be updated
+    told = f"; this machine has {have}" if have else ""
+    return {"driver_minimum": minimum, "driver_advice": f"CUDA {cuda} needs driver {minimum} or newer{told}."}
+
+
+def _pythons(build: Row, environment: Environment) -> tuple[str, str]:
+    told = build.get("windows_python") if environment.os == "windows" else None
+    first, _, last = (told or build["python"]).partition("-")
+    return first, last
+
+
+def _words(pair: tuple[str, str]) -> str:
+    return pair[0] if pair[0] == pair[1] else f"{pair[0]} to {pair[1]}"
+
+
+def _python(minor: str | None, build: Row | None, environment: Environment, tables: Tables) -> dict[str, str]:
+    """Which Python the release has wheels for, or which releases have wheels for this Python."""
+    have = ".".join(environment.python.split(".")[:2]) if environment.python else None
+    if build is not None and minor is not None:
+        pythons = _pythons(build, environment)
+        filled = {"python_wanted": pythons[1], "python_range": _words(pythons)}
+        if have and not order(pythons[0]) <= order(have) <= order(pythons[1]):
+            filled["python_advice"] = (
+                f"TensorFlow {minor} has wheels for Python {_words(pythons)}, and this is {have}: take one of those, "
+                f"or another TensorFlow."
+            )
+        return filled
+    builds = _rows(tables, "builds")
+    if have is None or minor is not None or not builds:
+        return {}
+    fits = [row["tensorflow"] for row in builds if order(have) >= order(_pythons(row, environment)[0])]
+    fits = [minor for minor in fits if order(have) <= order(_pythons(_build(builds, minor), environment)[1])]
+    if fits:
+        return {"python_advice": f"Python {have} has wheels of TensorFlow {_words((fits[-1], fits[0]))} only."}
+    newest = _pythons(builds[0], environment)
+    if order(have) < order(newest[0]):
+        return {}
+    advice = f"No TensorFlow up to {builds[0]['tensorflow']} has a wheel for Python {have}: use {newest[1]} or older."
+    return {"python_advice": advice, "python_wanted": newest[1]}
+
+
+def _build(builds: list[Row], minor: str) -> Row:
+    return next(row for row in builds if row["tensorflow"] == minor)
+
+
+def _pins(minor: str, tables: Tables) -> dict[str, str]:
+    row = _since(tables, "requirements", minor)
+    if row is None:
+        return {}
+    filled = {}
+    for name in ("numpy", "protobuf", "keras"):
+        if name in row:
+            below = f",<{row[name + '_below']}" if f"{name}_below" in row else ""
+            wanted = re.sub(r",<2\.0$", "", row[name]) if below else row[name]
+            filled[f"{name}_pin"] = f"{name}{wanted}{below}"
+    return filled
+
+
+def _glibc(version: str, minor: str, tables: Tables) -> dict[str, str]:
+    row = _since(tables, "wheels", minor)
+    if row is None:
+        return {}
+    below = next((r for r in _rows(tables, "wheels") if order(r["from"]) < order(row["from"])), None)
+    before = f"; before {row['from']} they ask for {below['glibc']} only" if below else ""
+    return {"glibc_advice": f"The wheels of TensorFlow {version} ask for glibc {row['glibc']} or newer{before}."}
+
+
+def _card(minor: str | None, environment: Environment, tables: Tables) -> dict[str, str]:
+    """The card's generation, and the releases that have code for it."""
+    # A card that we found ourselves carries its driver behind its name.
+    name = environment.gpus[0].partition(" (driver ")[0] if environment.gpus else None
+    row = _generation(name, environment.capability, tables)
+    if row is None:
+        return {}
+    card = name or f"A card of compute capability {environment.capability}"
+    known = f"{card} is of the {row['name']} generation; CUDA {row['cuda']} is the first that knows it"
+    builds = _rows(tables, "builds")
+    first, last = row.get("tensorflow"), row.get("last_tensorflow")
+    this = f" (this is {minor})" if minor else ""
+    if last:
+        if minor and order(minor) <= order(last):
+            return {}
+        advice = f"{card} is of the {row['name']} generation; TensorFlow {last} is the last with code for it{this}."
+        return {"card_advice": advice, "card_pin": f"=={last}.*"}
+    if not first:
+        advice = f"{known}, and no TensorFlow on PyPI up to {builds[0]['tensorflow']} has code for it{this}."
+        return {"card_advice": advice}
+    if minor and order(minor) >= order(first):
+        return {}
+    advice = f"{known}, and TensorFlow {first} the first built with that{this}."
+    last_windows = next(r["tensorflow"] for r in builds if r.get("windows"))
+    if environment.os != "windows":
+        return {"card_advice": advice, "card_pin": f">={first}"}
+    if order(first) > order(last_windows):
+        return {"card_advice": f"{advice} On Windows itself {last_windows} was the last with GPU support: use WSL2."}
+    return {"card_advice": advice, "card_pin": f">={first},<=" + last_windows + ".1"}
+
+
+def _generation(name: str | None, capability: str | None, tables: Tables) -> Row | None:
+    generations = _rows(tables, "generations")
+    if name:
+        found = next((row for row in _rows(tables, "cards") if pattern(row["pattern"]).search(name)), None)
+        if found:
+            return next(row for row in generations if row["name"] == found["generation"])
+    if capability:
+        return next((row for row in generations if order(capability) >= order(row["capability"])), None)
+    return None
