@@ -80,7 +80,7 @@ def _status_page(status: ExitStatus, asked: str, knowledge: Knowledge) -> Page:
     meaning = page.get("means") or _sentence(status.meaning)
     if status.subcode is not None:
         named = f"{status.subcode_name}: {status.meaning}" if status.subcode_name else status.meaning
-        meaning = f"{_sentence(named)} {subcodes.get(status.subcode, '')}".rstrip()
+        meaning = subcodes.get(status.subcode) or _sentence(named)
     sections: Sections = [("means", (meaning, *_spellings(status)))]
     if page.get("not"):
         sections.append(("does not mean", (page["not"],)))
