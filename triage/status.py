@@ -89,6 +89,15 @@ def with_subcode(status: ExitStatus, subcode: int) -> ExitStatus:
     return status._replace(subcode=subcode, subcode_name=name, meaning=meaning)
 
 
+def from_fast_fail(name: str) -> ExitStatus | None:
+    """The fast-fail status with the subcode of this name (FAST_FAIL_FATAL_APP_EXIT), or None."""
+    wanted = name.strip().upper()
+    for subcode, (known, _) in FAST_FAIL.items():
+        if wanted == known:
+            return from_code(FAST_FAIL_STATUS, subcode)
+    return None
+
+
 def has_a_name(status: ExitStatus) -> bool:
     """Whether a status is in our tables, and not just a number that looks like one."""
     return status.signal is not None or status.ntstatus in NTSTATUS

@@ -56,6 +56,11 @@ NTSTATUS: dict[int, tuple[str, str, str]] = {
         "start-up",
         "a DLL was found, but of a version without a needed function",
     ),
+    0xC000012D: (
+        "STATUS_COMMITMENT_LIMIT",
+        "out-of-memory",
+        "the limit of memory that Windows may promise, RAM and page file together, was reached",
+    ),
     0xC000013A: (
         "STATUS_CONTROL_C_EXIT",
         "ended-by-user",

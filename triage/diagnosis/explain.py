@@ -9,13 +9,12 @@ from typing import Any
 
 from triage import status as statuses
 from triage.crash import ExitStatus
+from triage.diagnosis.cause_page import Sections, cause_page, documents, families, family_page
 from triage.diagnosis.evidence import in_words, source_name
 from triage.knowledge.clues import ExitSeen
-from triage.knowledge.loading import Cause, Knowledge
+from triage.knowledge.loading import Knowledge
 from triage.knowledge.signature import Signature
 from triage.report import Page
-
-Sections = list[tuple[str, tuple[str, ...]]]
 
 
 class UnknownTopic(Exception):
@@ -30,9 +29,12 @@ def explain(topic: str, knowledge: Knowledge) -> Page:
     """The page for a topic; raises UnknownTopic with what was perhaps meant."""
     wanted = topic.strip()
     if wanted in knowledge.causes:
-        return _cause_page(knowledge.causes[wanted], knowledge)
+        return cause_page(knowledge.causes[wanted], knowledge)
     if wanted in knowledge.signatures:
         return _signature_page(knowledge.signatures[wanted])
+    family = families(knowledge).get(wanted.lower())
+    if family:
+        return family_page(wanted.lower(), family)
     status = statuses.parse(wanted) or _from_exit_words(wanted)
     if status is not None:
         return _status_page(status, wanted, knowledge)
@@ -44,7 +46,14 @@ def explain(topic: str, knowledge: Knowledge) -> Page:
 
 def _from_exit_words(wanted: str) -> ExitStatus | None:
     match = re.fullmatch(r"(?i)exit(?: code| status)?[ :]*(\S+)", wanted)
-    return statuses.parse(match[1]) if match else None
+    if match:
+        return statuses.parse(match[1])
+    # `0xC0000409 subcode 7`, as WinDbg and our own reports name it; or the subcode's name.
+    match = re.fullmatch(r"(?i)(\S+?)[ ,:]+(?:\(?sub-?code[ :]*)?(0x[0-9a-f]+|\d+)\)?", wanted)
+    status = statuses.parse(match[1]) if match else None
+    if match and status and status.ntstatus == statuses.FAST_FAIL_STATUS:
+        return statuses.with_subcode(status, int(match[2], 0))
+    return statuses.from_fast_fail(wanted)
 
 
 def _exception_name(wanted: str, knowledge: Knowledge) -> str | None:
@@ -67,20 +76,36 @@ def _near(wanted: str, knowledge: Knowledge) -> list[str]:
 
 def _status_page(status: ExitStatus, asked: str, knowledge: Knowledge) -> Page:
     page = knowledge.status_page(status)
+    subcodes = page.get("subcodes") or {}
     meaning = page.get("means") or _sentence(status.meaning)
+    if status.subcode is not None:
+        named = f"{status.subcode_name}: {status.meaning}" if status.subcode_name else status.meaning
+        meaning = subcodes.get(status.subcode) or _sentence(named)
     sections: Sections = [("means", (meaning, *_spellings(status)))]
     if page.get("not"):
         sections.append(("does not mean", (page["not"],)))
+    if subcodes and status.subcode is None:
+        sections.append(("with a subcode", tuple(f"{code}: {text}" for code, text in subcodes.items())))
     causes = _causes_for(status, page, knowledge)
     if causes:
         sections.append(("likely causes", tuple(causes)))
-    if page.get("next"):
-        sections.append(("next", (page["next"],)))
+    _add_ending(sections, page)
     signal = statuses.signal_named_by_number(status.code or 0) if status.signal is None and asked.isdigit() else None
     if signal:
         sections.append(("note", (f"As a signal number, {status.code} is {signal}: triage explain {signal}",)))
     title = f"{status.label}  {status.name}" if status.ntstatus is not None else status.label
     return Page(title, tuple(sections), f"triage analyze LOG --exit-code {status.typed}" if status.is_failure else None)
+
+
+def _add_ending(sections: Sections, page: Mapping[str, Any]) -> None:
+    """What statuses and exceptions end with: what to look for, what to do, where it is documented."""
+    if page.get("look"):
+        looks = tuple(f"{number}. {text}" for number, text in enumerate(page["look"], 1))
+        sections.append(("what to look for, in this order", looks))
+    if page.get("next"):
+        sections.append(("next", (page["next"],)))
+    if page.get("documented"):
+        sections.append(("documented in", documents(page)))
 
 
 def _spellings(status: ExitStatus) -> tuple[str, ...]:
@@ -121,29 +146,8 @@ def _exception_page(name: str, knowledge: Knowledge) -> Page:
     causes = _cause_lines(list(page.get("causes") or ()), knowledge)
     if causes:
         sections.append(("likely causes", tuple(causes)))
-    if page.get("next"):
-        sections.append(("next", (page["next"],)))
+    _add_ending(sections, page)
     return Page(name, tuple(sections), "triage analyze LOG")
-
-
-def _cause_page(cause: Cause, knowledge: Knowledge) -> Page:
-    page = cause.page
-    headings = (
-        ("inside", "what happens inside"),
-        ("shows", "how it shows"),
-        ("sure", "how to be sure"),
-        ("fix", "fix"),
-    )
-    sections: Sections = [(heading, (page[key],)) for key, heading in headings if page.get(key)]
-    mistaken = page.get("mistaken_for") or {}
-    if mistaken:
-        sections.append(("mistaken for", tuple(f"{slug}: {why}" for slug, why in mistaken.items())))
-    own = [s for s in knowledge.signatures.values() if s.cause == cause.slug]
-    if own:
-        sections.append(("signatures", tuple(f"{s.id} ({s.grade}): {s.title}" for s in own)))
-        documented = dict.fromkeys(source_name(source) for s in own for source in s.sources)
-        sections.append(("documented in", tuple(documented)))
-    return Page(f"{cause.slug}  {cause.title}", tuple(sections), f"triage signatures show {own[0].id}" if own else None)
 
 
 def _signature_page(signature: Signature) -> Page:

@@ -53,10 +53,9 @@ class Knowledge(NamedTuple):
         if status is None:
             return {}
         if status.ntstatus is not None:
-            key = f"0x{status.ntstatus:08X}"
-        else:
-            key = status.signal or f"exit {status.code}"
-        return self.statuses.get(key) or {}
+            return self.statuses.get(f"0x{status.ntstatus:08X}") or {}
+        # 247 is a signal in other clothes, and has a page of its own.
+        return self.statuses.get(f"exit {status.code}") or self.statuses.get(status.signal or "") or {}
 
 
 NOTHING = Knowledge({}, {}, (), (), {}, {}, {}, {}, {}, "", (), (), ())

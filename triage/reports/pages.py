@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 from triage.report import Page
 from triage.reports.harmless import harmless
 from triage.reports.text import Line
 from triage.reports.wrapping import wrap
 
 _WIDEST = 100
+# What begins an entry of a list: a number, a dash, or a name and a colon. Its further lines are indented.
+_ENTRY = re.compile(r"(\d+\. |- )|\S+(?: \([a-z]+\))?: ")
 
 
 def render_page(page: Page) -> str:
@@ -21,12 +25,19 @@ def page_lines(page: Page, width: int | None) -> list[Line]:
     for heading, paragraphs in page.sections:
         lines += [Line(()), *_wrapped(heading, "heading", width, indent=1)]
         for paragraph in paragraphs:
-            lines += _wrapped(" ".join(paragraph.split()), "text", width and min(width, _WIDEST), indent=2)
+            text = " ".join(paragraph.split())
+            lines += _wrapped(text, "text", width and min(width, _WIDEST), indent=2, hang=_hang(text))
     if page.next:
         lines += [Line(()), Line(((" more  ", "label"), (page.next, "command")))]
     return lines
 
 
-def _wrapped(text: str, role: str, width: int | None, indent: int = 0) -> list[Line]:
-    pieces = [harmless(text)] if width is None else wrap(harmless(text), width - indent)
+def _hang(text: str) -> int:
+    """How far the further lines of an entry of a list stand in."""
+    entry = _ENTRY.match(text)
+    return len(entry[1] or "  ") if entry else 0
+
+
+def _wrapped(text: str, role: str, width: int | None, indent: int = 0, hang: int = 0) -> list[Line]:
+    pieces = [harmless(text)] if width is None else wrap(harmless(text), width - indent, hang)
     return [Line(((" " * indent + piece, role),)) for piece in pieces]
