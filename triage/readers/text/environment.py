@@ -16,8 +16,9 @@ _PYTHON = r"(?:[Pp]ython(?: version:?)? ?|[Pp]ython)(?P<version>3\.\d{1,2}(?:\.\
 _PACKAGES = (
     (
         "tensorflow",
-        r"(?i)\btensorflow(?:[-_](?:gpu|cpu|intel|macos))?(?: version)?(?:==|: | |-)v?"
-        r"(?P<version>\d\.\d{1,2}(?:\.\d{1,2})?(?:rc\d)?)\b",
+        # A form's own words may stand between: `TensorFlow version (use command below): **2.4.1**`.
+        r"(?i)\b(?:tensorflow(?:[-_](?:gpu|cpu|intel|macos))?(?: version)?(?: \([^)\n]{1,40}\))?\*{0,2}(?:==|: ?|\s+|-)?"
+        r"|tf[ -]?)[`*]{0,2}v?(?P<version>\d\.\d{1,2}(?:\.\d{1,2})?(?:rc\d)?)\b",
     ),
     ("keras", r"(?i)\bkeras(?: version)?(?:==|: )(?P<version>\d\.\d{1,2}(?:\.\d{1,2})?)\b"),
     ("numpy", r"(?i)\bnumpy(?: version)?(?:==|: )(?P<version>\d\.\d{1,2}(?:\.\d{1,2})?)\b"),
@@ -37,7 +38,8 @@ def extract(log: Log, told_os: str | None) -> Environment:
     packages = {}
     lower = text.lower()
     for name, pattern in _PACKAGES:
-        if name in lower and (match := patterns.compile(pattern).search(text)):
+        known_by = ("tensorflow", "tf") if name == "tensorflow" else (name,)
+        if any(word in lower for word in known_by) and (match := patterns.compile(pattern).search(text)):
             packages[name] = match.group("version")
     python = patterns.compile(_PYTHON).search(text) if "ython" in text else None
     flags = patterns.compile(_CPU_FLAGS).search(text) if "flags" in text else None
