@@ -40,14 +40,14 @@ class Knowledge(NamedTuple):
     problems: tuple[Problem, ...]
 
     def status_page(self, status: ExitStatus | None) -> Mapping[str, Any]:
-        """The page of an exit status, empty where there is none."""
+        """The page of an exit status, of its fast-fail subcode where that has one; empty where there is none."""
         if status is None:
             return {}
         if status.ntstatus is not None:
             key = f"0x{status.ntstatus:08X}"
         else:
             key = status.signal or f"exit {status.code}"
-        return self.statuses.get(key) or {}
+        return self.statuses.get(f"{key} subcode {status.subcode}") or self.statuses.get(key) or {}
 
 
 NOTHING = Knowledge({}, {}, (), (), {}, {}, {}, {}, "", (), (), ())
