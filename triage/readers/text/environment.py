@@ -17,8 +17,8 @@ _PACKAGES = (
     (
         "tensorflow",
         # A form's own words may stand between: `TensorFlow version (use command below): **2.4.1**`.
-        r"(?i)\b(?:tensorflow(?:[-_](?:gpu|cpu|intel|macos))?(?: version)?(?: \([^)\n]{1,40}\))?\*{0,2}(?:==|: ?|\s+|-)?"
-        r"|tf[ -]?)[`*]{0,2}v?(?P<version>\d\.\d{1,2}(?:\.\d{1,2})?(?:rc\d)?)\b",
+        r"(?i)\b(?:tensorflow(?:[-_](?:gpu|cpu|intel|macos))?(?: version)?(?: \([^)\n]{1,40}\))?\*{0,2}"
+        r"(?:==|: ?|\s+|-)?|tf[ -]?)[`*]{0,2}v?(?P<version>\d\.\d{1,2}(?:\.\d{1,2})?(?:rc\d)?)\b",
     ),
     ("keras", r"(?i)\bkeras(?: version)?(?:==|: )(?P<version>\d\.\d{1,2}(?:\.\d{1,2})?)\b"),
     ("numpy", r"(?i)\bnumpy(?: version)?(?:==|: )(?P<version>\d\.\d{1,2}(?:\.\d{1,2})?)\b"),
