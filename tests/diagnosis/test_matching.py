@@ -173,6 +173,13 @@ def test_a_fast_fail_is_told_apart_by_its_subcode() -> None:
     assert is_unseen(fast_fail(None), wanted)
 
 
+def test_an_abort_is_a_fast_fail_with_its_subcode_or_with_none_told() -> None:
+    wanted = {"exit": {"status": "0xC0000409", "subcode": [7, "untold"]}}
+    assert isinstance(find(fast_fail(7), wanted), Hit)
+    assert isinstance(find(fast_fail(None), wanted), Hit)
+    assert is_absent(fast_fail(2), wanted)
+
+
 def test_a_clue_without_subcode_takes_any() -> None:
     assert isinstance(find(fast_fail(2), {"exit": "0xC0000409"}), Hit)
 

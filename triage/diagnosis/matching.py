@@ -170,7 +170,7 @@ class Facts:
             names.add(f"0x{status.ntstatus:08X}")
         if not names.intersection(sought.statuses):
             return ABSENT
-        if sought.subcode is not None and status.subcode != sought.subcode:
+        if sought.subcodes and status.subcode not in sought.subcodes:
             return UNSEEN if status.subcode is None else ABSENT
         return Hit(status.place, f"{ENDED} {status.label}", _END)
 

@@ -32,10 +32,13 @@ class ExceptionSeen(NamedTuple):
 
 
 class ExitSeen(NamedTuple):
-    """One of several exit statuses, by name (SIGSEGV, 0xC0000409, exit 1), perhaps with a fast-fail subcode."""
+    """One of several exit statuses, by name (SIGSEGV, 0xC0000409, exit 1), perhaps with one of several subcodes.
+
+    A subcode of None asks for a status whose subcode nobody told.
+    """
 
     statuses: tuple[str, ...]
-    subcode: int | None
+    subcodes: tuple[int | None, ...] = ()
 
 
 class NativeSeen(NamedTuple):
@@ -309,11 +312,17 @@ def _exception(value: Any, path: tuple[str | int, ...]) -> ExceptionSeen:
 
 def _exit(value: Any, path: tuple[str | int, ...]) -> ExitSeen:
     if not isinstance(value, Mapping):
-        return ExitSeen(_texts(value, path), None)
+        return ExitSeen(_texts(value, path))
     fields = _fields(value, {"status", "subcode"}, path)
     if "status" not in fields:
         raise SignatureError(path, "an exit clue names a status", "{status: '0xC0000409', subcode: 7}")
-    return ExitSeen(_texts(fields["status"], (*path, "status")), _whole(fields, "subcode", path))
+    return ExitSeen(_texts(fields["status"], (*path, "status")), _subcodes(fields.get("subcode", []), path))
+
+
+def _subcodes(value: Any, path: tuple[str | int, ...]) -> tuple[int | None, ...]:
+    """Fast-fail subcodes: a number, or a list of numbers and the word untold."""
+    found = value if isinstance(value, list) else [value]
+    return tuple(None if one == "untold" else _whole({"subcode": one}, "subcode", path) for one in found)
 
 
 def _ask_for_own(fields: Mapping[str, Any], path: tuple[str | int, ...]) -> None:

@@ -49,11 +49,12 @@ class Knowledge(NamedTuple):
     calibration: Calibration = UNFITTED
 
     def status_page(self, status: ExitStatus | None) -> Mapping[str, Any]:
-        """The page of an exit status, empty where there is none."""
+        """The page of an exit status, of its fast-fail subcode where that has one; empty where there is none."""
         if status is None:
             return {}
         if status.ntstatus is not None:
-            return self.statuses.get(f"0x{status.ntstatus:08X}") or {}
+            key = f"0x{status.ntstatus:08X}"
+            return self.statuses.get(f"{key} subcode {status.subcode}") or self.statuses.get(key) or {}
         # 247 is a signal in other clothes, and has a page of its own.
         return self.statuses.get(f"exit {status.code}") or self.statuses.get(status.signal or "") or {}
 

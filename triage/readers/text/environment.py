@@ -16,8 +16,9 @@ _PYTHON = r"(?:[Pp]ython(?: version:?)? ?|[Pp]ython)(?P<version>3\.\d{1,2}(?:\.\
 _PACKAGES = (
     (
         "tensorflow",
-        r"(?i)\btensorflow(?:[-_](?:gpu|cpu|intel|macos))?(?: version)?(?: \(use command below\))?"
-        r"(?:==|: ?| {1,40}|-)v?(?P<version>\d\.\d{1,2}(?:\.\d{1,2})?(?:rc\d)?)\b",
+        # A form's own words may stand between: `TensorFlow version (use command below): **2.4.1**`.
+        r"(?i)\btensorflow(?:[-_](?:gpu|cpu|intel|macos))?(?: version)?(?: \([^)\n]{1,40}\))?\*{0,2}"
+        r"(?:==|: ?|\s{1,40}|-)?[`*]{0,2}v?(?P<version>\d\.\d{1,2}(?:\.\d{1,2})?(?:rc\d)?)\b",
     ),
     ("keras", r"(?i)\bkeras(?: version)?(?:==|: )(?P<version>\d\.\d{1,2}(?:\.\d{1,2})?)\b"),
     ("numpy", r"(?i)\bnumpy(?: version)?(?:==|: )(?P<version>\d\.\d{1,2}(?:\.\d{1,2})?)\b"),
