@@ -86,7 +86,7 @@ def _lives_on(facts: Facts, knowledge: Knowledge, after: tuple[int, int]) -> boo
 
 
 def _only_noise(crash: Crash, knowledge: Knowledge) -> bool:
-    """Whether the lines are start-up noise that is known to be harmless, and what stands between speaks of no trouble."""
+    """Whether the lines are harmless start-up noise, and what stands between them speaks of no trouble."""
     lines = [line for log in crash.logs for _, line in log.lines() if line.strip()]
     others = [line for line in lines if not _is_noise(line, knowledge)]
     if 2 * len(others) > len(lines) or not lines:
