@@ -17,8 +17,9 @@ WORTH_A_LOOK = 1.0
 # Words of a failure: a line that has one is never passed over as what stands between the noise.
 _TROUBLE = (
     r"(?i)error|exception|fail|abort|crash|kill|fault|fatal|panic|traceback|\bdie[ds]?\b|dead|terminat|can ?not|can't|"
-    r"could not|couldn't|unable|denied|refused|invalid|corrupt|missing|not found|no such|stuck|hang|hung|fr[eo]ez|frozen|"
-    r"restart|signal|dump|exit|memory|time ?out|timed out|stop|interrupt|wrong|problem|warn|nothing happen|doesn't|not work"
+    r"could not|couldn't|unable|denied|refused|invalid|corrupt|missing|not found|no such|stuck|hang|hung|fr[eo]ez|"
+    r"frozen|restart|signal|dump|exit|memory|time ?out|timed out|stop|interrupt|wrong|problem|warn|"
+    r"nothing happen|doesn't|not work"
 )
 # Signals by which somebody ends a program that is well.
 _NOT_A_CRASH = {
