@@ -14,6 +14,13 @@ from triage.report import DIAGNOSED, NO_CRASH, UNCERTAIN, UNKNOWN, Diagnosis
 SURE = 0.70
 # A line that says this much for a cause, with no sign of life behind it, is trouble.
 WORTH_A_LOOK = 1.0
+# Words of a failure: a line that has one is never passed over as what stands between the noise.
+_TROUBLE = (
+    r"(?i)error|exception|fail|abort|crash|kill|fault|fatal|panic|traceback|\bdie[ds]?\b|dead|terminat|can ?not|can't|"
+    r"could not|couldn't|unable|denied|refused|invalid|corrupt|missing|not found|no such|stuck|hang|hung|fr[eo]ez|"
+    r"frozen|restart|signal|dump|exit|memory|time ?out|timed out|stop|interrupt|wrong|problem|warn|"
+    r"nothing happen|doesn't|not work"
+)
 # Signals by which somebody ends a program that is well.
 _NOT_A_CRASH = {
     "SIGINT": "It was interrupted (SIGINT, Ctrl-C); nothing crashed.",
@@ -80,9 +87,12 @@ def _lives_on(facts: Facts, knowledge: Knowledge, after: tuple[int, int]) -> boo
 
 
 def _only_noise(crash: Crash, knowledge: Knowledge) -> bool:
-    """Whether every line is start-up noise that is known to be harmless."""
+    """Whether the lines are harmless start-up noise, and what stands between them speaks of no trouble."""
     lines = [line for log in crash.logs for _, line in log.lines() if line.strip()]
-    return bool(lines) and all(is_noise(line, knowledge) for line in lines)
+    others = [line for line in lines if not is_noise(line, knowledge)]
+    if 2 * len(others) > len(lines) or not lines:
+        return False
+    return not any(patterns.compile(_TROUBLE).search(line) for line in others)
 
 
 def is_noise(line: str, knowledge: Knowledge) -> bool:
