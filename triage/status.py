@@ -14,12 +14,14 @@ _SIGNAL_NUMBERS = {name: number for number, (name, _) in SIGNALS.items()}
 _FATAL = {4, 6, 7, 8, 9, 11}
 _WORDS = {
     "segmentation fault": "SIGSEGV",
+    "segfault": "SIGSEGV",
     "aborted": "SIGABRT",
     "abort": "SIGABRT",
     "abort trap": "SIGABRT",
     "iot instruction": "SIGABRT",
     "illegal instruction": "SIGILL",
     "illegal hardware instruction": "SIGILL",
+    "illegal operation": "SIGILL",
     "bus error": "SIGBUS",
     "floating point exception": "SIGFPE",
     "floating-point exception": "SIGFPE",

@@ -32,6 +32,8 @@ BASH = [
     ("[1]+  Segmentation fault      (core dumped) python train.py", "SIGSEGV"),
     ("[1]+  Killed                  python train.py", "SIGKILL"),
     ("make: *** [Makefile:3: train] Segmentation fault (core dumped)", "SIGSEGV"),
+    # the columns are gone
+    ("/usr/bin/tf_serving_entrypoint.sh: line 3: 8 Aborted tensorflow_model_server --port=8500", "SIGABRT"),
 ]
 ZSH = [
     ("zsh: segmentation fault  python train.py", "SIGSEGV"),
@@ -116,6 +118,20 @@ OTHERS = [
     ("mpirun noticed that process rank 0 with PID 4711 on node a exited on signal 11 (Segmentation fault).", "SIGSEGV"),
     ("exit code: 139", "SIGSEGV"),
     ("exit status -11", "SIGSEGV"),
+    ("demo.service: Main process exited, code=dumped, status=4/ILL", "SIGILL"),
+    ("demo.service: Main process exited, code=killed, status=9/KILL", "SIGKILL"),
+]
+RUNTIMES = [
+    ("SIGILL: illegal instruction\nPC=0x7f9d2c1a4a50 m=0 sigcode=2", "SIGILL"),
+    ("fatal error: unexpected signal during runtime execution\n[signal SIGSEGV: segmentation violation]", "SIGSEGV"),
+    ("process didn't exit successfully: `target/debug/demo` (signal: 4, SIGILL: illegal instruction)", "SIGILL"),
+    ("A/libc: Fatal signal 11 (SIGSEGV), code 1, fault addr 0x70 in tid 28007", "SIGSEGV"),
+    ("A/DEBUG: signal 7 (SIGBUS), code 1 (BUS_ADRALN), fault addr 0x8baaf4bd", "SIGBUS"),
+    ("[4711] signal (11): Segmentation fault", "SIGSEGV"),
+    ("256it [00:02, 116.18it/s]*** Received signal 11 ***", "SIGSEGV"),
+    ("qemu: uncaught target signal 4 (Illegal instruction) - core dumped", "SIGILL"),
+    (" *** caught illegal operation ***\naddress 0x7f3b8d3f2b60, cause 'illegal operand'", "SIGILL"),
+    (" *** caught segfault ***\naddress 0x18, cause 'memory not mapped'", "SIGSEGV"),
 ]
 WINDOWS = [
     ("Windows fatal exception: access violation", "STATUS_ACCESS_VIOLATION"),
@@ -185,6 +201,11 @@ def test_debuggers_launchers_and_people(line: str, name: str) -> None:
     assert _names(line) == {name}
 
 
+@pytest.mark.parametrize(("line", "name"), RUNTIMES)
+def test_the_runtimes_of_other_languages_have_words_of_their_own(line: str, name: str) -> None:
+    assert _names(line) == {name}
+
+
 @pytest.mark.parametrize(("line", "name"), WINDOWS)
 def test_windows_names_the_exception_or_its_code(line: str, name: str) -> None:
     assert _names(line) == {name}
@@ -207,6 +228,8 @@ def test_windows_names_the_exception_or_its_code(line: str, name: str) -> None:
         "a SIGSEGV handler was installed",
         "Local rendezvous is aborting with status: OUT_OF_RANGE: End of sequence",
         "kill -9 4711",
+        "SIGKILL: the signal that cannot be caught",
+        "we caught segfault reports from users",
         "State:          Terminated",
         "return code handling was changed in 2.4",
         "exit code is not 0",

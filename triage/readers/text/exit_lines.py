@@ -54,6 +54,8 @@ _FORMS: tuple[tuple[tuple[str, ...], str, Callable[[Match, Place], ExitStatus | 
         rf"(?P<words>{_WORDS})(?:: \d+)?(?:\s+\(core dumped\))?(?:\s{{2,}}\S.*|\s*)$",
         _by_words,
     ),
+    # the same behind `line 3: 4711` where a form or a chat has taken the columns out
+    ((": line ", "line "), rf"^(?:[\w./-]+: )?line \d+:\s+\d+ (?P<words>{_WORDS})\b", _by_words),
     # the words behind a prompt's output or a path, made certain by "(core dumped)"
     (("(core dumped)",), rf"(?P<words>{_WORDS})\s+\(core dumped\)", _by_words),
     # gdb, lldb, celery, fish, subprocess
@@ -70,6 +72,20 @@ _FORMS: tuple[tuple[tuple[str, ...], str, Callable[[Match, Place], ExitStatus | 
         r"(?P<number>\d{1,2})\b",
         _by_signal_number,
     ),
+    # systemd, Go, cargo, Android, Julia, TensorFlow's own handler, qemu, R
+    (("code=",), r"\bcode=(?:dumped|killed), status=\d{1,2}/(?P<signal>[A-Z]{2,6})\b", _by_name),
+    (
+        ("SIG",),
+        r"^(?:fatal error: unexpected signal[^\n]*\n)?(?:\[signal )?(?P<signal>SIG[A-Z]{2,5}): "
+        r"(?:illegal instruction|segmentation violation|abort|floating-point exception|bus error)\b",
+        _by_name,
+    ),
+    (("signal: ",), r"\bsignal: (?P<number>\d{1,2}), SIG[A-Z]{2,6}: ", _by_signal_number),
+    (("ignal ",), r"(?:Fatal signal|\bsignal) (?P<number>\d{1,2}) \(SIG[A-Z]{2,6}\)", _by_signal_number),
+    (("signal (",), r"^(?:\[\d+\] )?signal \((?P<number>\d{1,2})\): [A-Z]", _by_signal_number),
+    (("*** Received signal ",), r"\*\*\* Received signal (?P<number>\d{1,2}) \*\*\*", _by_signal_number),
+    (("uncaught target signal",), r"qemu: uncaught target signal (?P<number>\d{1,2}) \(", _by_signal_number),
+    (("*** caught ",), r"^ *\*\*\* caught (?P<words>segfault|illegal operation|bus error) \*\*\*", _by_words),
     # Windows Error Reporting, faulthandler on Windows
     (
         ("xception", "Fatal error"),

@@ -106,6 +106,7 @@ FORMATS: dict[str, tuple[str, ...]] = {
     ),
     # crash reporters and debuggers
     "failure_signal": (" received at time=",),
+    "tensorflow_handler": ("BEGIN MANGLED STACK TRACE", "*** Begin stack trace ***"),
     "mpi": (
         "*** Process received signal ***",
         "Caught signal ",
