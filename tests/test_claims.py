@@ -17,7 +17,9 @@ import yaml
 from conftest import REPOSITORY, REQUIRED
 
 FOLDER = REPOSITORY / "fixtures" / "claims"
-CLAIMS: dict[int, dict[str, Any]] = yaml.safe_load((REPOSITORY / "signatures/documents.yaml").read_text("utf-8"))["claims"]
+CLAIMS: dict[int, dict[str, Any]] = yaml.safe_load((REPOSITORY / "signatures/documents.yaml").read_text("utf-8"))[
+    "claims"
+]
 REPRODUCED = {number: claim for number, claim in CLAIMS.items() if "reproducer" in claim}
 GRADES = ("reproduced", "partly", "different", "refuted", "untested")
 SECONDS = 600

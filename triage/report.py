@@ -54,6 +54,14 @@ class Question(NamedTuple):
     would_separate: tuple[str, ...]
 
 
+class Heard(NamedTuple):
+    """A claim that a person may have read about this crash, and in one line why it is not that."""
+
+    claim: int
+    document: str | None
+    text: str
+
+
 class Report(NamedTuple):
     """The whole answer for one incident; `topic` is what `triage explain` has a page for."""
 
@@ -72,6 +80,7 @@ class Report(NamedTuple):
     topic: str | None = None
     other_crashes: tuple["OtherCrash", ...] = ()
     redactions: tuple[tuple[str, int], ...] = ()
+    hearsay: tuple[Heard, ...] = ()
 
 
 class OtherCrash(NamedTuple):

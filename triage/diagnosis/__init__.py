@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from triage.crash import Crash
 from triage.diagnosis.evidence import diagnoses_of
+from triage.diagnosis.hearsay import heard
 from triage.diagnosis.matching import Facts
 from triage.diagnosis.questions import next_questions
 from triage.diagnosis.ranking import rank
@@ -36,6 +37,7 @@ def diagnose(crash: Crash, knowledge: Knowledge, *, version: str, top: int = 5) 
         next=() if verdict == NO_CRASH else next_questions(crash, knowledge, ranking, verdict),
         topic=topic_of(crash, knowledge, verdict, diagnoses),
         other_crashes=tuple(_in_short(other, knowledge, version) for other in crash.others),
+        hearsay=() if verdict == NO_CRASH else heard(facts, knowledge, diagnoses),
     )
 
 

@@ -32,6 +32,7 @@ def as_dict(report: Report) -> dict[str, Any]:
         "next": [{"ask": q.ask, "run": q.run, "would_separate": list(q.would_separate)} for q in report.next],
         "other_crashes": [_other(crash) for crash in report.other_crashes],
         "redactions": dict(report.redactions),
+        "hearsay": [{"claim": one.claim, "document": one.document, "text": one.text} for one in report.hearsay],
     }
 
 
