@@ -72,6 +72,14 @@ class Near(NamedTuple):
     missing: tuple[str, ...]
 
 
+class Heard(NamedTuple):
+    """A claim that a person may have read about this crash, and in one line why it is not that."""
+
+    claim: int
+    document: str | None
+    text: str
+
+
 class Report(NamedTuple):
     """The whole answer for one incident; `topic` is what `triage explain` has a page for."""
 
@@ -92,6 +100,7 @@ class Report(NamedTuple):
     redactions: tuple[tuple[str, int], ...] = ()
     reliability: Reliability | None = None
     nearest: tuple[Near, ...] = ()
+    hearsay: tuple[Heard, ...] = ()
 
 
 class OtherCrash(NamedTuple):

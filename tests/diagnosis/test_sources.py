@@ -28,18 +28,25 @@ def test_the_title_counts_the_claims_by_grade() -> None:
     assert page_of({"issue": "x#1"}).title == ("3 claims: 1 reproduced, 0 partly, 0 different, 1 refuted, 1 untested")
 
 
-def test_each_document_is_a_section_and_what_holds_comes_first() -> None:
+def test_each_document_is_told_by_verdict_and_what_holds_comes_first() -> None:
     sections = page_of({"issue": "x#1"}).sections
-    assert sections[0] == (
-        "a.txt  Why it dies",
-        ("2. holds: It is a signal. Really: It is.", "1. does not hold: It is memory. Really: It is not."),
+    assert sections[:3] == (
+        ("a.txt  Why it dies: holds", ("2. It is a signal. Really: It is.",)),
+        ("a.txt  Why it dies: does not hold", ("1. It is memory. Really: It is not.",)),
+        ("b.txt  Why it lives: could not be tested", ("3. It lives. Really: Nobody looked.",)),
     )
-    assert sections[1] == ("b.txt  Why it lives", ("3. could not be tested: It lives. Really: Nobody looked.",))
 
 
 def test_a_claim_names_the_signatures_that_cite_it() -> None:
     (_, claims), *_ = page_of({"document": "a.txt", "claim": 2}).sections
-    assert claims[0] == "2. holds: It is a signal. Really: It is. (see a/a)"
+    assert claims[0] == "2. It is a signal. Really: It is. (see a/a)"
+
+
+def test_a_claim_of_ours_names_what_it_speaks_for_and_where_it_is_tried(knowledge: Knowledge) -> None:
+    told = [entry for _, entries in triage.sources(knowledge).sections for entry in entries]
+    dtype = next(entry for entry in told if entry.startswith("21. "))
+    assert dtype.endswith("(see dtype/mismatch; tried in fixtures/claims/algorithm.py)")
+    assert next(entry for entry in told if entry.startswith("57. ")).endswith("(needs a GPU)")
 
 
 def test_sources_outside_documents_come_last() -> None:

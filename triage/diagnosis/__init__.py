@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from triage.crash import Crash
 from triage.diagnosis.evidence import diagnoses_of
+from triage.diagnosis.hearsay import heard
 from triage.diagnosis.matching import Facts
 from triage.diagnosis.nearest import nearest
 from triage.diagnosis.questions import next_questions
@@ -39,6 +40,7 @@ def diagnose(crash: Crash, knowledge: Knowledge, *, version: str, top: int = 5) 
         reliability=_reliability(knowledge, verdict, diagnoses),
         nearest=nearest(facts, knowledge, ranking, verdict),
         other_crashes=tuple(_in_short(other, knowledge, version) for other in crash.others),
+        hearsay=() if verdict == NO_CRASH else heard(facts, knowledge, diagnoses),
     )
 
 

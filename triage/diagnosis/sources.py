@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
+from typing import Any
 
 from triage.diagnosis.evidence import source_name
 from triage.knowledge.loading import Knowledge
 from triage.report import Page
 
-_GRADES = {
+_VERDICTS = {
     "reproduced": "holds",
     "partly": "holds in part",
     "different": "fails, but otherwise than claimed",
@@ -18,7 +20,7 @@ _GRADES = {
 
 
 def sources_page(knowledge: Knowledge) -> Page:
-    """Every document's claims by grade with the signatures that cite them, then the sources outside documents."""
+    """Every document's claims by verdict with what stands behind each, then the sources outside documents."""
     cited: dict[int, list[str]] = defaultdict(list)
     others: list[str] = []
     for signature in sorted(knowledge.signatures.values(), key=lambda s: s.id):
@@ -29,21 +31,29 @@ def sources_page(knowledge: Knowledge) -> Page:
                 others.append(f"{signature.id}: {source_name(source)}")
     claims = knowledge.documents.get("claims") or {}
     sections: list[tuple[str, tuple[str, ...]]] = []
-    for document, about in (knowledge.documents.get("documents") or {}).items():
-        entries = []
-        for grade, verdict in _GRADES.items():
-            for number, claim in claims.items():
-                if claim["document"] == document and claim["grade"] == grade:
-                    used = f" (see {', '.join(cited[number])})" if cited[number] else ""
-                    entries.append(f"{number}. {verdict}: {claim['says']} Really: {claim['outcome']}{used}")
-        sections.append((f"{document}  {about['title']}", tuple(entries)))
-    everywhere = [
-        f"{number}. {_GRADES[claim['grade']]}: {claim['says']} Really: {claim['outcome']}"
-        for number, claim in claims.items()
-        if claim["document"] is None
+    documents = [
+        (name, f"{name}  {about['title']}") for name, about in knowledge.documents.get("documents", {}).items()
     ]
-    sections.append(("heard everywhere", tuple(everywhere)))
+    for document, heading in (*documents, (None, "heard everywhere")):
+        own = {number: claim for number, claim in claims.items() if claim["document"] == document}
+        for grade, verdict in _VERDICTS.items():
+            entries = [_entry(number, claim, cited[number]) for number, claim in own.items() if claim["grade"] == grade]
+            if entries:
+                sections.append((f"{heading}: {verdict}", tuple(entries)))
     sections.append(("outside these documents", tuple(others)))
-    counts = {grade: sum(claim["grade"] == grade for claim in claims.values()) for grade in _GRADES}
+    counts = {grade: sum(claim["grade"] == grade for claim in claims.values()) for grade in _VERDICTS}
     told = ", ".join(f"{count} {grade}" for grade, count in counts.items())
     return Page(f"{len(claims)} claims: {told}", tuple(sections), "triage signatures list")
+
+
+def _entry(number: int, claim: Mapping[str, Any], cited: list[str]) -> str:
+    """A claim, what really happens, and the signatures and the reproducer behind that."""
+    behind = [f"see {', '.join(dict.fromkeys([*(claim.get('supports') or ()), *cited]))}"]
+    behind = [] if behind == ["see "] else behind
+    if "reproducer" in claim:
+        behind.append(f"tried in {claim['reproducer']}")
+    if "not_run" in claim:
+        behind.append(claim["not_run"])
+    if "also_in" in claim:
+        behind.append(f"also in {', '.join(claim['also_in'])}")
+    return f"{number}. {claim['says']} Really: {claim['outcome']}" + (f" ({'; '.join(behind)})" if behind else "")

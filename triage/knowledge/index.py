@@ -12,6 +12,7 @@ from triage.knowledge.pack import PackData
 _IMPORTS = """\
 from triage.knowledge.calibration import Bin, Calibration, Counts, Weights
 from triage.knowledge.clues import *
+from triage.knowledge.hearsay import Hearsay
 from triage.knowledge.loading import Cause, Knowledge
 from triage.knowledge.signature import ExampleLog, Fix, Signature
 """
@@ -23,6 +24,7 @@ def built_knowledge(pack: PackData) -> Knowledge:
     if knowledge.problems:
         raise ValueError("\n".join(str(problem) for problem in knowledge.problems))
     clues = [clue for s in knowledge.signatures.values() for clue in (*s.clues, *s.against)]
+    clues += [clue for one in knowledge.hearsay for clue in (one.when, one.unless) if clue]
     wanted = {pattern for clue in clues for kind, pattern in patterns_of(clue) if kind == "log"}
     wanted.update(knowledge.noise, knowledge.life)
     literals = {pattern: patterns.literals(pattern) for pattern in sorted(wanted)}

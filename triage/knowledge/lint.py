@@ -70,6 +70,7 @@ def lint(
         problems += [_place(pack, signature.id, *entry) for entry in found]
     problems += _duplicates(pack, own)
     problems += _table_problems(pack, knowledge)
+    problems += _claim_problems(pack, knowledge)
     return problems
 
 
@@ -99,23 +100,27 @@ def _clue_problems(signature: Signature, knowledge: Knowledge) -> Iterator[Entry
     for id in {id for id in ids if ids.count(id) > 1}:
         yield ("clues",), f"two clues are called '{id}'", "another id for one of them"
     for path, clue in _all_clues(signature):
-        for cause in clue.consequence_of:
-            if cause not in knowledge.causes:
-                yield (
-                    (*path, "consequence_of"),
-                    f"unknown cause '{cause}'",
-                    "a slug that 'triage signatures list --causes' prints",
-                )
-        if isinstance(clue.sought, ExitSeen):
-            for name in clue.sought.statuses:
-                if not re.fullmatch(r"exit -?\d+|timeout", name) and _canonical(name) != name:
-                    yield (*path, "exit"), f"unknown exit status '{name}'", "SIGSEGV, '0xC0000409', 'exit 1' or timeout"
-        for wanted in _ranges(clue):
-            if not _RANGE.fullmatch(wanted):
-                yield path, f"'{wanted}' is not a version range", "'>=2.16' or '>=8.3,<9'"
-        if not isinstance(clue.sought, (AnyOf, InSequence)):
-            for kind, pattern in patterns_of(clue):
-                yield from ((path, what, instead) for what, instead in pattern_problems(kind, pattern))
+        yield from _one_clue(path, clue, knowledge)
+
+
+def _one_clue(path: tuple[str | int, ...], clue: Clue, knowledge: Knowledge) -> Iterator[Entry]:
+    for cause in clue.consequence_of:
+        if cause not in knowledge.causes:
+            yield (
+                (*path, "consequence_of"),
+                f"unknown cause '{cause}'",
+                "a slug that 'triage signatures list --causes' prints",
+            )
+    if isinstance(clue.sought, ExitSeen):
+        for name in clue.sought.statuses:
+            if not re.fullmatch(r"exit -?\d+|timeout", name) and _canonical(name) != name:
+                yield (*path, "exit"), f"unknown exit status '{name}'", "SIGSEGV, '0xC0000409', 'exit 1' or timeout"
+    for wanted in _ranges(clue):
+        if not _RANGE.fullmatch(wanted):
+            yield path, f"'{wanted}' is not a version range", "'>=2.16' or '>=8.3,<9'"
+    if not isinstance(clue.sought, (AnyOf, InSequence)):
+        for kind, pattern in patterns_of(clue):
+            yield from ((path, what, instead) for what, instead in pattern_problems(kind, pattern))
 
 
 def _canonical(name: str) -> str | None:
@@ -278,3 +283,29 @@ def _stale_counts(pack: PackData, knowledge: Knowledge) -> Iterator[Problem]:
         for clue in gone:
             what = f"counts the clue '{clue}' of {id}" if clue else f"counts the signature {id}"
             yield Problem(str(file), line_of(file, ("signatures", id)), f"{what}, which is not there", "make calibrate")
+
+
+def _claim_problems(pack: PackData, knowledge: Knowledge) -> Iterator[Problem]:
+    file = Path(pack.directory) / "documents.yaml"
+    tables = pack.tables.get("documents", {})
+    claims = tables.get("claims") or {}
+    families = {slug.split(".")[0] for slug in knowledge.causes}
+
+    def problem(path: tuple[str | int, ...], what: str, instead: str = "") -> Problem:
+        return Problem(str(file), line_of(file, ("claims", *path)), what, instead)
+
+    for number, claim in claims.items():
+        for document in (claim.get("document"), *(claim.get("also_in") or ())):
+            if document is not None and document not in (tables.get("documents") or {}):
+                yield problem((number, "document"), f"unknown document '{document}'", "one that stands above")
+        for id in claim.get("supports") or ():
+            if id not in knowledge.signatures:
+                yield problem((number, "supports"), f"unknown signature '{id}'", "an id of 'triage signatures list'")
+        for cause in claim.get("except_for") or ():
+            if cause not in knowledge.causes and cause not in families:
+                yield problem((number, "except_for"), f"unknown cause '{cause}'", "a cause or a family of causes")
+    for one in (one for one in knowledge.hearsay if one.claim in claims):
+        for part, clue in (("heard_when", one.when), ("unless", one.unless)):
+            for path, inner in _with_inner((one.claim, part), clue) if clue else ():
+                for where, what, instead in _one_clue(path, inner, knowledge):
+                    yield problem(where, what, instead)

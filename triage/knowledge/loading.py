@@ -15,6 +15,7 @@ from triage.knowledge.calibration import (
     parse_calibration,
 )
 from triage.knowledge.clues import SignatureError
+from triage.knowledge.hearsay import Hearsay, parse_hearsay
 from triage.knowledge.pack import PackData, Problem, our_directory
 from triage.knowledge.signature import Signature, parse_signature
 
@@ -47,6 +48,7 @@ class Knowledge(NamedTuple):
     directories: tuple[str, ...]
     problems: tuple[Problem, ...]
     calibration: Calibration = UNFITTED
+    hearsay: tuple[Hearsay, ...] = ()
 
     def status_page(self, status: ExitStatus | None) -> Mapping[str, Any]:
         """The page of an exit status, of its fast-fail subcode where that has one; empty where there is none."""
@@ -106,6 +108,12 @@ def lay_over(below: Knowledge, pack: PackData) -> Knowledge:
             signatures[id] = calibrated(signature, own)
         except SignatureError as error:
             problems.append(_located(pack, id, error))
+    hearsay = []
+    for number, claim in (pack.tables.get("documents", {}).get("claims") or {}).items():
+        try:
+            hearsay.append(_heard(number, claim, private=is_private))
+        except SignatureError as error:
+            problems.append(_located(pack, "documents", error))
     noise, pages = pack.tables.get("noise", {}), pack.tables.get("explanations", {})
     documents = pack.tables.get("documents", {})
     return Knowledge(
@@ -123,6 +131,7 @@ def lay_over(below: Knowledge, pack: PackData) -> Knowledge:
         directories=(*below.directories, pack.directory),
         problems=tuple(problems),
         calibration=fitted,
+        hearsay=(*below.hearsay, *(one for one in hearsay if one)),
     )
 
 
@@ -136,6 +145,18 @@ def _known(signature: Signature, causes: Mapping[str, Cause], *, private: bool) 
 
         refuse_bad_patterns(signature)
     return signature
+
+
+def _heard(number: int, claim: Mapping[str, Any], *, private: bool) -> Hearsay | None:
+    """What a claim says to who has heard it, if, for a private one, its patterns can be used."""
+    one = parse_hearsay(number, claim)
+    if private and one is not None:
+        from triage.knowledge.private import refuse_patterns
+
+        for part, clue in (("heard_when", one.when), ("unless", one.unless)):
+            if clue is not None:
+                refuse_patterns(clue, ("claims", number, part))
+    return one
 
 
 def _located(pack: PackData, id: str, error: SignatureError) -> Problem:

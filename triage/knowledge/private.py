@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from triage import patterns
-from triage.knowledge.clues import SignatureError, patterns_of
+from triage.knowledge.clues import Clue, SignatureError, patterns_of
 from triage.knowledge.pack import PackData, Problem
 from triage.knowledge.places import line_of
 from triage.knowledge.signature import Signature
@@ -50,12 +50,15 @@ def refuse_bad_patterns(signature: Signature) -> None:
     """Raise SignatureError for the first pattern that cannot be used."""
     for part, clues in (("clues", signature.clues), ("against", signature.against)):
         for number, clue in enumerate(clues):
-            for _, pattern in patterns_of(clue):
-                if refused := patterns.check(pattern):
-                    instead = "a pattern without lookaround and back-references"
-                    raise SignatureError(
-                        (part, number, clue.kind), f"RE2 does not take {pattern!r}: {refused}", instead
-                    )
+            refuse_patterns(clue, (part, number, clue.kind))
+
+
+def refuse_patterns(clue: Clue, path: tuple[str | int, ...]) -> None:
+    """Raise SignatureError for the first pattern of a clue that cannot be used."""
+    for _, pattern in patterns_of(clue):
+        if refused := patterns.check(pattern):
+            instead = "a pattern without lookaround and back-references"
+            raise SignatureError(path, f"RE2 does not take {pattern!r}: {refused}", instead)
 
 
 def _is_list_of_texts(value: Any) -> bool:

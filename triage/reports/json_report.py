@@ -37,6 +37,7 @@ def as_dict(report: Report) -> dict[str, Any]:
         "other_crashes": [_other(crash) for crash in report.other_crashes],
         "redactions": dict(report.redactions),
         "reliability": _reliability(report.reliability) if report.reliability else None,
+        "hearsay": [{"claim": one.claim, "document": one.document, "text": one.text} for one in report.hearsay],
     }
 
 

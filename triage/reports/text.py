@@ -16,13 +16,17 @@ from triage.reports.wrapping import columns, shorten, wrap
 
 _LABEL = 8
 # How much of each part is shown on a screen, less and less until it fits; a pipe gets all of it.
-_SCREENS = (
-    {"hung": 6, "why": 4, "against": 2, "fix": 3, "if_not": 1, "not": 2, "else": 4, "near": 3, "other": 2, "next": 2},
-    {"hung": 6, "why": 4, "against": 2, "fix": 3, "not": 2, "else": 4, "near": 3, "other": 2, "next": 2},
-    {"hung": 4, "why": 3, "against": 1, "fix": 2, "not": 1, "else": 3, "near": 2, "other": 1, "next": 1},
-    {"hung": 3, "why": 2, "against": 0, "fix": 2, "not": 1, "else": 2, "near": 2, "other": 1, "next": 1},
-    {"hung": 2, "why": 2, "against": 0, "fix": 1, "not": 0, "else": 2, "near": 1, "other": 1, "next": 1},
-    {"hung": 1, "why": 1, "against": 0, "fix": 1, "not": 0, "else": 0, "near": 0, "other": 0, "next": 1},
+_PARTS = ("hung", "why", "against", "fix", "if_not", "not", "heard", "else", "near", "other", "next")
+_SCREENS = tuple(
+    dict(zip(_PARTS, row, strict=True))
+    for row in (
+        (6, 4, 2, 3, 1, 2, 1, 4, 3, 2, 2),
+        (6, 4, 2, 3, 0, 2, 1, 4, 3, 2, 2),
+        (4, 3, 1, 2, 0, 1, 1, 3, 2, 1, 1),
+        (3, 2, 0, 2, 0, 1, 1, 2, 2, 1, 1),
+        (2, 2, 0, 1, 0, 0, 0, 2, 1, 1, 1),
+        (1, 1, 0, 1, 0, 0, 0, 0, 0, 0, 1),
+    )
 )
 _SCREEN_LINES = 24
 # A sentence that takes more than two lines of a screen is cut there.
@@ -111,9 +115,10 @@ def _rows(report: Report, most: dict[str, int] | None) -> list[Row]:
         first = report.diagnoses[0]
         if report.verdict != UNKNOWN:
             rows += _reasons(first, report.crash, some("why"), some("against"))
-            rows += _fix(first, some("fix"), if_not=most is None or "if_not" in most)
+            rows += _fix(first, some("fix"), if_not=most is None or bool(most["if_not"]))
     for entry in report.ruled_out[: some("not")]:
         rows.append(Row("not", f"{entry.cause}: {entry.because}"))
+    rows += [Row("heard", one.text) for one in report.hearsay[: some("heard")]]
     others = report.diagnoses if report.verdict == UNKNOWN else report.diagnoses[1:]
     if others := others[: some("else")]:
         rows.append(Row("else", ", ".join(f"{d.cause} {d.confidence * 100:.0f} %" for d in others)))
