@@ -268,6 +268,52 @@ def test_new_never_overwrites(run_triage, tmp_path):
     assert (tmp_path / "mine" / "own" / "slug.yaml").read_text() == "precious"
 
 
+LEASE = """\
+Traceback (most recent call last):
+  File "train.py", line 44, in main
+    lease = acquire(17)
+acme.pool.LeaseError: lease 4711 expired after 3600.5 s
+"""
+
+
+def test_new_from_a_log_writes_a_pack_that_lints_passes_its_tests_and_answers(run_triage, tmp_path):
+    (tmp_path / "my crash.log").write_text(LEASE)
+    done = run_triage("signatures", "new", "--from", "my crash.log", "--exit-code", "1", "--into", "mine")
+    assert done.returncode == 0, done.stderr
+    assert "Next: read " in done.stdout
+    assert run_triage("signatures", "lint", "mine").returncode == 0
+    tested = run_triage("signatures", "test", "--signatures", "mine")
+    assert tested.returncode == 0, tested.stdout
+    (tmp_path / "next.log").write_text(LEASE.replace("4711", "9"))
+    found = run_triage("analyze", "next.log", "--signatures", "mine", "--exit-code", "1")
+    assert found.returncode == 0
+    assert "LeaseError" in found.stdout
+
+
+def test_new_from_a_log_tests_that_healthy_logs_stay_silent(run_triage, tmp_path):
+    (tmp_path / "crash.log").write_text(LEASE)
+    run_triage("signatures", "new", "own/lease", "--from", "crash.log", "--exit-code", "1", "--into", "mine")
+    healthy = sorted((tmp_path / "mine" / "fixtures" / "logs" / "healthy").glob("*.log"))
+    assert [path.name for path in healthy] == sorted(path.name for path in (LOGS / "healthy").glob("*.log"))
+
+
+def test_new_from_a_log_prints_the_draft_where_no_pack_is_given(run_triage, tmp_path):
+    (tmp_path / "crash.log").write_text(LEASE)
+    done = run_triage("signatures", "new", "own/lease", "--from", "crash.log", "--cause", "data.corrupt-input")
+    data = yaml.safe_load(done.stdout)
+    assert done.returncode == 0, done.stderr
+    assert data["cause"] == "data.corrupt-input"
+    assert data["tests"]["match"]
+
+
+def test_new_from_a_log_that_says_nothing_is_refused_in_one_sentence(run_triage, tmp_path):
+    (tmp_path / "crash.log").write_text("")
+    done = run_triage("signatures", "new", "--from", "crash.log")
+    assert done.returncode != 0
+    assert "is empty" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_new_with_an_unknown_cause_suggests(run_triage):
     done = run_triage("signatures", "new", "own/slug", "--cause", "gpu.out-of-memry")
     assert done.returncode == 2
