@@ -15,7 +15,9 @@ from triage.readers import Source, read
 from triage.readers.text.fault_dumps import FaultDump, extract
 
 RUNS = yaml.safe_load((LOGS / "index.yaml").read_text("utf-8"))
-CRASHED = [(run["file"], run["exit"]) for run in RUNS if run["exit"] < 0 and not run["file"].startswith("killed")]
+# SIGKILL and Ctrl-C leave no dump, a full stack in a thread has no room for one, and one program sends it elsewhere.
+WITHOUT_A_DUMP = ("killed", "ctrl_c", "recursion_c_in_thread", "stack_overflow_in_thread", "own_faulthandler_file")
+CRASHED = [(run["file"], run["exit"]) for run in RUNS if run["exit"] < 0 and not run["file"].startswith(WITHOUT_A_DUMP)]
 
 
 def _extract(text: str) -> FaultDump:
