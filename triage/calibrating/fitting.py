@@ -61,9 +61,7 @@ def _best_way(one: Looked, knowledge: Knowledge) -> str | None:
 
 
 def _seen(one: Looked, id: str, knowledge: Knowledge) -> set[str]:
-    signature = knowledge.signatures[id]
-    pairs = [*zip(signature.clues, one.found.clues[id], strict=True)]
-    pairs += zip(signature.against, one.found.against[id], strict=True)
+    pairs = zip(knowledge.signatures[id].clues, one.found.clues[id], strict=True)
     return {clue.id for clue, finding in pairs if isinstance(finding, Hit)}
 
 

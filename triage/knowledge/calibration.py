@@ -11,11 +11,10 @@ from typing import Any, NamedTuple
 from triage.knowledge.clues import Clue
 from triage.knowledge.signature import Signature
 
-# How many labelled reports a hand-written number is worth. A pattern is written on a few reports and says of itself
-# that it is nowhere else, so `b` needs many silent reports before it is believed.
-P_STRENGTH = 8
+# How many labelled reports a hand-written number is worth.
+P_STRENGTH = 20
 B_STRENGTH = 100
-PRIOR_STRENGTH = 60
+PRIOR_STRENGTH = 300
 _LEAST, _MOST = 1e-4, 0.995
 
 
@@ -83,10 +82,8 @@ def calibrated(signature: Signature, calibration: Calibration) -> Signature:
     counts = calibration.counts.get(signature.id)
     if counts is None:
         return signature
-    return signature._replace(
-        clues=tuple(_moved(clue, counts) for clue in signature.clues),
-        against=tuple(_moved(clue, counts) for clue in signature.against),
-    )
+    # What speaks against a cause is a judgement: seen or not, its two numbers are only a ratio.
+    return signature._replace(clues=tuple(_moved(clue, counts) for clue in signature.clues))
 
 
 def calibrated_prior(prior: float, cause: str, calibration: Calibration) -> float:
@@ -98,7 +95,12 @@ def calibrated_prior(prior: float, cause: str, calibration: Calibration) -> floa
 
 
 def _moved(clue: Clue, counts: Counts) -> Clue:
+    if clue.kind == "exit":
+        # Who has nothing but a code seldom files a report, so reports make a code look more telling than it is.
+        return clue
     own, other = counts.clues.get(clue.id, (0, 0))
     p = (P_STRENGTH * clue.p + own) / (P_STRENGTH + counts.own)
-    b = (B_STRENGTH * clue.b + other) / (B_STRENGTH + counts.elsewhere)
-    return clue._replace(p=min(max(p, _LEAST), _MOST), b=min(max(b, _LEAST), _MOST))
+    # A pattern is written because it was seen nowhere else, and a `b` may be high on purpose, so silence elsewhere proves
+    # nothing; misfires do.
+    b = max(clue.b, (B_STRENGTH * clue.b + other) / (B_STRENGTH + counts.elsewhere))
+    return clue._replace(p=min(max(p, _LEAST), _MOST), b=min(b, _MOST))
