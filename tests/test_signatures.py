@@ -51,11 +51,7 @@ def clues_of(knowledge: Knowledge) -> Iterator[Clue]:
 
 
 @by_file(TENSORFLOW)
-def test_a_labelled_log_gets_its_cause_first(
-    row: dict[str, Any], knowledge: Knowledge, request: pytest.FixtureRequest
-) -> None:
-    if row["file"].startswith("process_pool_crash-"):
-        request.applymarker(pytest.mark.xfail(reason="the same gap as in tests/test_crashers.py", strict=True))
+def test_a_labelled_log_gets_its_cause_first(row: dict[str, Any], knowledge: Knowledge) -> None:
     report = report_of(row, knowledge)
     assert report.verdict not in (UNKNOWN, NO_CRASH)
     assert report.diagnoses[0].cause == row["cause"]
