@@ -167,6 +167,22 @@ def test_the_exit_code_that_the_person_saw_beats_what_the_log_says() -> None:
     assert crash.exit.code == 1, "the given crash stays as it was"
 
 
+def test_an_exit_code_beside_a_death_is_that_of_the_program_whose_child_died() -> None:
+    crash = Crash(processes=(Process(pid=4711, exit=status.from_code(-11)),))
+    told = with_exit(crash, status.from_code(1))
+    assert [(p.role, p.exit.code if p.exit else None) for p in told.processes] == [("main", 1), ("child", -11)]
+    assert told.exit is not None
+    assert told.exit.signal == "SIGSEGV"
+    assert told.processes[told.primary].pid == 4711
+
+
+def test_a_program_that_ended_well_ended_well_whatever_its_log_names() -> None:
+    crash = Crash(processes=(Process(exit=status.from_code(-11)),))
+    told = with_exit(crash, status.from_code(0))
+    assert told.exit is not None
+    assert not told.exit.is_failure
+
+
 def test_an_exit_code_can_be_told_where_the_log_names_no_process() -> None:
     told = with_exit(Crash(), status.from_code(-9))
     assert told.exit is not None

@@ -25,9 +25,6 @@ AT_ONCE = 2
 SECONDS = 170
 CONFIDENT = 0.70
 # What the signatures do not know yet; an entry that has come true fails, and is to be taken out.
-GAPS = {
-    "process_pool_crash": "the worker's SIGSEGV is only in its dump, and its frames look like a fork after the start",
-}
 each_crasher = pytest.mark.parametrize("crasher", CRASHERS, ids=lambda crasher: crasher.name)
 
 
@@ -115,10 +112,8 @@ def test_a_crasher_ends_as_it_says(finished, crasher):
 
 
 @each_crasher
-def test_its_cause_is_named_first_or_nothing_is_claimed(finished, knowledge, crasher, request):
+def test_its_cause_is_named_first_or_nothing_is_claimed(finished, knowledge, crasher):
     status, output = finished(crasher)
-    if crasher.name in GAPS:
-        request.applymarker(pytest.mark.xfail(reason=GAPS[crasher.name], strict=True))
     report = triage.analyze(output.encode(), exit_code=status, knowledge=knowledge)
     told = [(diagnosis.cause, diagnosis.confidence) for diagnosis in report.diagnoses]
     expected = plain_cause(crasher, knowledge)

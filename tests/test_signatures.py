@@ -51,11 +51,7 @@ def clues_of(knowledge: Knowledge) -> Iterator[Clue]:
 
 
 @by_file(TENSORFLOW)
-def test_a_labelled_log_gets_its_cause_first(
-    row: dict[str, Any], knowledge: Knowledge, request: pytest.FixtureRequest
-) -> None:
-    if row["file"].startswith("process_pool_crash-"):
-        request.applymarker(pytest.mark.xfail(reason="the same gap as in tests/test_crashers.py", strict=True))
+def test_a_labelled_log_gets_its_cause_first(row: dict[str, Any], knowledge: Knowledge) -> None:
     report = report_of(row, knowledge)
     assert report.verdict not in (UNKNOWN, NO_CRASH)
     assert report.diagnoses[0].cause == row["cause"]
@@ -73,6 +69,23 @@ def test_a_log_that_names_no_cause_of_ours_is_not_given_one(row: dict[str, Any],
     sure = [d.cause for d in report.diagnoses if d.confidence >= SURE and not d.cause.startswith("other.")]
     assert sure == []
     assert report.verdict != NO_CRASH
+
+
+@pytest.mark.parametrize(
+    ("bare", "telling", "cause"),
+    [
+        ("Killed", "Epoch 3/10\n120/500 [==>...] - loss: 0.53\nKilled", "host.out-of-memory"),
+        ("./app: line 3: 123 Killed  ./server --port 80", "$ docker run trainer\nKilled", "host.out-of-memory"),
+        ("Illegal instruction (core dumped)", ">>> import tensorflow\nIllegal instruction", "cpu.missing-instructions"),
+    ],
+)
+def test_a_bare_signal_names_a_cause_only_where_something_else_speaks_for_it(
+    bare: str, telling: str, cause: str, knowledge: Knowledge
+) -> None:
+    report = triage.analyze(bare.encode(), knowledge=knowledge)
+    assert all(diagnosis.confidence < 0.5 for diagnosis in report.diagnoses)
+    first = triage.analyze(telling.encode(), knowledge=knowledge).diagnoses[0]
+    assert (first.cause, first.confidence >= 0.5) == (cause, True)
 
 
 def test_the_index_lists_every_log_that_was_made() -> None:

@@ -362,7 +362,17 @@ class Crash(NamedTuple):
 
 
 def with_exit(crash: Crash, status: ExitStatus) -> Crash:
-    """The same crash with the exit status that the person saw, which beats what a log says."""
+    """The same crash with the exit status that the person saw, which beats what a log says.
+
+    A process that a signal ended has no exit code of its own: a code beside such a death is that of the program which
+    had started it, and the one that died stays the one to explain.
+    """
+    if status.is_failure and not status.is_death and crash.exit is not None and crash.exit.is_death:
+        died = [
+            process._replace(role="child") if number == crash.primary and process.role == "main" else process
+            for number, process in enumerate(crash.processes)
+        ]
+        return crash._replace(processes=(Process(exit=status), *died), primary=crash.primary + 1)
     processes = list(crash.processes) or [Process()]
     processes[crash.primary] = processes[crash.primary]._replace(exit=status)
     return crash._replace(processes=tuple(processes))

@@ -67,7 +67,8 @@ def test_a_small_process_that_was_killed_without_a_count_is_not_memory(
 
 
 def test_the_counter_and_the_peak_are_the_reasons(knowledge: Knowledge) -> None:
-    against = [evidence.text for evidence in told(killed(0.7, 0, "Epoch 1/3"), knowledge).diagnoses[0].against]
+    report = told(killed(0.7, 0, "Epoch 1/3", "Killed"), knowledge)
+    against = [evidence.text for evidence in report.diagnoses[0].against]
     assert "the kernel counted no kill for memory while it ran" in against
     assert "peak memory was 11.2 GiB of 16.0 GiB (the machine's memory)" in against
 
