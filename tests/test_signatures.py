@@ -149,7 +149,7 @@ def test_a_missing_file_of_data_is_that_and_no_fault_of_the_line_that_opens_it(
 ) -> None:
     first = triage.analyze(own_traceback(error), exit_code=1, knowledge=knowledge).diagnoses[0]
     assert first.cause == "data.file-missing"
-    assert 0.5 <= first.confidence < 0.8, "whose fault the path is, the message does not say"
+    assert 0.5 <= first.confidence < 0.9, "whose fault the path is, the message does not say"
     path = re.findall("'(.*)'", error)[0].split("\\")[0].split("/")[-1]
     assert path in first.fix[0].do
 
