@@ -154,6 +154,11 @@ def test_a_missing_file_of_data_is_that_and_no_fault_of_the_line_that_opens_it(
     assert path in first.fix[0].do
 
 
+def test_a_loss_that_became_nan_is_no_crash(knowledge: Knowledge) -> None:
+    report = triage.analyze(LOGS / "composed" / "loss-nan-goes-on.log", knowledge=knowledge)
+    assert (report.verdict, report.diagnoses) == ("no-crash", ())
+
+
 def own_traceback(error: str) -> bytes:
     frames = '  File "/srv/job/prepare.py", line 9, in <module>\n    work()\n'
     return f"Traceback (most recent call last):\n{frames}{error}\n".encode()
