@@ -133,7 +133,7 @@ def test_lines_that_are_long_by_themselves_are_not_glued_together() -> None:
 
 
 MESSAGE = (
-    "ValueError: Input 0 of layer \"conv1d\" is incompatible with the layer: expected axis -1 of input shape to have "
+    'ValueError: Input 0 of layer "conv1d" is incompatible with the layer: expected axis -1 of input shape to have '
     "value 1, but received input with shape (None, 100, 6)"
 )
 
@@ -144,7 +144,7 @@ def test_a_short_paste_with_one_broken_message_is_whole_again(width: int) -> Non
     assert reading("\n".join(broken)).logs[0].text == MESSAGE
 
 
-@pytest.mark.parametrize("follower", ["Segmentation fault", "  File \"a.py\", line 1", "[Op:Conv2D]", "", "$ echo"])
+@pytest.mark.parametrize("follower", ["Segmentation fault", '  File "a.py", line 1', "[Op:Conv2D]", "", "$ echo"])
 def test_one_line_that_happens_to_fill_the_console_is_left_alone(follower: str) -> None:
     line = MESSAGE[:120]
     assert reading(f"{line}\n{follower}\nend").logs[0].text.split("\n") == [line, follower, "end"]
