@@ -38,8 +38,9 @@ def loss_advice(labels: str, outputs: str) -> str | None:
     one_value = have[-1] != units if len(have) == len(want) - 1 else len(have) == len(want) and have[-1] == 1 != units
     if one_value:
         return (
-            f"Labels {labels} hold one value a sample and the model has {units} outputs. If it is the number of a class, "
-            f"compile with loss='sparse_categorical_crossentropy', or use y = tf.keras.utils.to_categorical(y, {units})."
+            f"Labels {labels} hold one value a sample and the model has {units} outputs. If it is the number of a "
+            "class, compile with loss='sparse_categorical_crossentropy', or use "
+            f"y = tf.keras.utils.to_categorical(y, {units})."
         )
     if len(have) != len(want) or have[-1] is None:
         return f"Labels are {labels} and the outputs {outputs}: bring both to the same number of axes."
@@ -63,10 +64,7 @@ def pair_advice(one: str, other: str) -> str | None:
         return f"[{one}] has {len(left)} axes and [{other}] has {len(right)}: one was dropped or added on the way."
     unequal = [n for n, (a, b) in enumerate(zip(left, right, strict=True)) if a != b and 1 not in (a, b)]
     if unequal == [0]:
-        return (
-            f"Only the first sizes differ, {left[0]} and {right[0]}: the smaller is mostly the short last batch. Use "
-            "dataset.batch(n, drop_remainder=True), or tf.shape(x)[0] in place of the constant."
-        )
+        return f"Only the first sizes differ, {left[0]} and {right[0]}: the smaller is mostly the short last batch."
     if not unequal:
         return None
     axes = " and ".join(str(n) for n in unequal)
