@@ -254,6 +254,57 @@ def test_a_vector_has_no_inner_size_to_speak_of() -> None:
     assert "product_advice" not in calculate({"left_shape": "3", "right_shape": "3,4"}, Memory())
 
 
+# shapes that are compared, reshaped or given to a loss
+
+
+@pytest.mark.parametrize(
+    ("have", "want", "words"),
+    [
+        ("2352", "784", "3 times too much. 3 is mostly the channels: the images are colour and not grey."),
+        ("784", "2352", "3 times too little. 3 is mostly the channels: the images are grey and not colour."),
+        ("200704", "50176", "An image side differs by a factor of 2, or 4 is the batch (put -1 for it)."),
+        ("4096", "3136", "neither is a multiple of the other"),
+        ("12", "0", "a size in the shape is 0"),
+        ("0", "12", "the data is empty"),
+    ],
+)
+def test_the_factor_between_elements_tells_which_size_is_wrong(have: str, want: str, words: str) -> None:
+    assert words in advice("elements_advice", have_values=have, want_values=want)
+
+
+@pytest.mark.parametrize(
+    ("labels", "outputs", "words"),
+    [
+        ("(None, 1)", "(None, 10)", "tf.keras.utils.to_categorical(y, 10)"),
+        ("(None,)", "(None, 6)", "loss='sparse_categorical_crossentropy'"),
+        ("(None, 4)", "(None, 1)", "the model has one output: end it with Dense(4)"),
+        ("(None, 4)", "(None, 10)", "end it with Dense(4)."),
+        ("(None, 7)", "(None, 1, 7)", "bring both to the same number of axes"),
+    ],
+)
+def test_labels_and_outputs_tell_the_loss_or_the_last_layer_that_was_meant(
+    labels: str, outputs: str, words: str
+) -> None:
+    assert words in advice("loss_advice", label_shape=labels, output_shape=outputs)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "words"),
+    [
+        ("32,10", "20,10", "the smaller is mostly the short last batch"),
+        ("64", "32,2", "the same values, once flattened"),
+        ("8,16", "8,12", "differ in axis 1 (counted from 0)"),
+        ("4,8", "4,8,3", "[4,8] has 2 axes and [4,8,3] has 3"),
+    ],
+)
+def test_two_shapes_tell_the_axis_that_differs(one: str, other: str, words: str) -> None:
+    assert words in advice("pair_advice", one_shape=one, other_shape=other)
+
+
+def test_shapes_that_can_be_added_get_no_advice() -> None:
+    assert "pair_advice" not in calculate({"one_shape": "4,1", "other_shape": "4,8"}, Memory())
+
+
 # what is caught is not trusted
 
 
@@ -270,7 +321,8 @@ def test_calculators_give_what_they_promise() -> None:
         "shape": "8192,128,128,64", "dtype": "float", "limit": "23.54GiB", "input_size": "2", "kernel_size": "5",
         "have_channels": "4", "want_channels": "3", "have_rank": "3", "want_rank": "4", "have_dtype": "double",
         "want_dtype": "float", "label": "12", "classes": "10", "index": "12", "table_size": "10",
-        "left_shape": "3,4", "right_shape": "2,4",
+        "left_shape": "3,4", "right_shape": "2,4", "have_values": "2352", "want_values": "784",
+        "label_shape": "(None, 1)", "output_shape": "(None, 10)", "one_shape": "32,10", "other_shape": "20,10",
     }  # fmt: skip
     for name, calculator in CALCULATORS.items():
         needed = {key: values[key] for key in (*calculator.needs, "limit")}
@@ -287,6 +339,7 @@ SHAPE = st.one_of(st.lists(st.integers(-5, 10**6), max_size=6).map(lambda sizes:
 TYPE = st.one_of(st.sampled_from([*SIZES, "string"]), st.text(max_size=8))
 LIMIT = st.one_of(st.sampled_from(["23.54GiB", "0B", "1.2.3GiB", ".GiB", ""]), st.text("0123456789.KMGiB ", max_size=8))
 CAUGHT = {"shape": SHAPE, "left_shape": SHAPE, "right_shape": SHAPE, "full_shape": SHAPE, "limit": LIMIT}
+CAUGHT |= dict.fromkeys(("label_shape", "output_shape", "one_shape", "other_shape"), SHAPE)
 CAUGHT |= dict.fromkeys(("dtype", "have_dtype", "want_dtype", "op"), TYPE)
 OPTIONAL = ("limit", "stride", "op", "full_shape", "input_number")
 

@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from triage.crash import Memory
+from triage.diagnosis.unequal_shapes import elements_advice, loss_advice, pair_advice
 from triage.patterns import compile as pattern
 
 Values = Mapping[str, str]
@@ -230,6 +231,20 @@ def _product(values: Values, memory: Memory) -> dict[str, str]:
     return {"product_advice": advice}
 
 
+def _elements(values: Values, memory: Memory) -> dict[str, str]:
+    return {"elements_advice": elements_advice(int(values["have_values"]), int(values["want_values"]))}
+
+
+def _loss(values: Values, memory: Memory) -> dict[str, str]:
+    advice = loss_advice(values["label_shape"], values["output_shape"])
+    return {"loss_advice": advice} if advice else {}
+
+
+def _pair(values: Values, memory: Memory) -> dict[str, str]:
+    advice = pair_advice(values["one_shape"], values["other_shape"])
+    return {"pair_advice": advice} if advice else {}
+
+
 CALCULATORS = {
     "tensor": Calculator(("shape", "dtype"), ("tensor_size", "batch", "bytes_per_sample"), _tensor),
     "batch": Calculator(("shape", "dtype"), ("largest_batch", "batches_that_fill", "batch_advice"), _batch),
@@ -239,5 +254,8 @@ CALCULATORS = {
     "dtype": Calculator(("have_dtype", "want_dtype"), ("dtype_advice",), _dtype),
     "label": Calculator(("label", "classes"), ("label_advice",), _label),
     "index": Calculator(("index", "table_size"), ("index_advice",), _index),
+    "elements": Calculator(("have_values", "want_values"), ("elements_advice",), _elements),
+    "loss": Calculator(("label_shape", "output_shape"), ("loss_advice",), _loss),
+    "pair": Calculator(("one_shape", "other_shape"), ("pair_advice",), _pair),
     "product": Calculator(("left_shape", "right_shape"), ("product_advice",), _product),
 }

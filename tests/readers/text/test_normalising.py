@@ -132,6 +132,24 @@ def test_lines_that_are_long_by_themselves_are_not_glued_together() -> None:
     assert reading("\n".join(full)).logs[0].text.split("\n") == full
 
 
+MESSAGE = (
+    'ValueError: Input 0 of layer "conv1d" is incompatible with the layer: expected axis -1 of input shape to have '
+    "value 1, but received input with shape (None, 100, 6)"
+)
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_a_short_paste_with_one_broken_message_is_whole_again(width: int) -> None:
+    broken = [MESSAGE[start : start + width].rstrip() for start in range(0, len(MESSAGE), width)]
+    assert reading("\n".join(broken)).logs[0].text == MESSAGE
+
+
+@pytest.mark.parametrize("follower", ["Segmentation fault", '  File "a.py", line 1', "[Op:Conv2D]", "", "$ echo"])
+def test_one_line_that_happens_to_fill_the_console_is_left_alone(follower: str) -> None:
+    line = MESSAGE[:120]
+    assert reading(f"{line}\n{follower}\nend").logs[0].text.split("\n") == [line, follower, "end"]
+
+
 def test_a_log_that_shows_the_newest_first_is_turned_round() -> None:
     rows = [f"Nov 3, 2023, 2:{minute:02}:50 AM | WARNING | {line}" for minute, line in enumerate(LOG)]
     crash = reading("\n".join(reversed(rows)))

@@ -36,9 +36,19 @@ def _width(lines: list[str]) -> int | None:
     longest = max(map(len, lines), default=0)
     if longest not in _WIDTHS:
         return None
-    full = run_on = 0
-    for line, follower in pairwise([*lines, ""]):
-        if len(line) in (longest, longest - 1):
-            full += 1
-            run_on += bool(follower) and not follower.startswith(_STARTS)
-    return longest if full > 1 and 3 * run_on >= 2 * full else None
+    full = [(line, follower) for line, follower in pairwise([*lines, ""]) if len(line) in (longest, longest - 1)]
+    run_on = sum(bool(follower) and not follower.startswith(_STARTS) for _, follower in full)
+    if len(full) == 1:
+        # One full line may be chance; an exception's message that goes on in the middle of a sentence is none.
+        return longest if _in_mid_sentence(*full[0]) else None
+    return longest if 3 * run_on >= 2 * len(full) else None
+
+
+def _in_mid_sentence(line: str, follower: str) -> bool:
+    goes_on = follower.lstrip(" ")[:1]
+    return (
+        "Error: " in line
+        and line[-1] not in ".:;"
+        and not follower.startswith(_STARTS)
+        and (goes_on.islower() or goes_on.isdigit())
+    )
