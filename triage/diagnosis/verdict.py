@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import deque
+
 from triage import patterns
 from triage.crash import Crash
 from triage.diagnosis.findings import Hit
@@ -14,12 +16,17 @@ from triage.report import DIAGNOSED, NO_CRASH, UNCERTAIN, UNKNOWN, Diagnosis
 SURE = 0.70
 # A line that says this much for a cause, with no sign of life behind it, is trouble.
 WORTH_A_LOOK = 1.0
-# Words of a failure: a line that has one is never passed over as what stands between the noise.
-_TROUBLE = (
-    r"(?i)error|exception|fail|abort|crash|kill|fault|fatal|panic|traceback|\bdie[ds]?\b|dead|terminat|can ?not|can't|"
-    r"could not|couldn't|unable|denied|refused|invalid|corrupt|missing|not found|no such|stuck|hang|hung|fr[eo]ez|"
-    r"frozen|restart|signal|dump|exit|memory|time ?out|timed out|stop|interrupt|wrong|problem|warn|"
-    r"nothing happen|doesn't|not work"
+# How many lines below the last sign of life a person's remark may stand.
+_A_REMARK = 20
+# What may stand between the noise and tells nothing: a command that was typed, a version or a list that it printed.
+_ECHO = (
+    r"^(?:\$|>>>|\.\.\.|PS [A-Z]:|[A-Z]:\\[^>]*>|In \[\d+\]:|\([\w.-]+\) \S*[$#%>]) |"
+    r"^(?:\d+\.\d+[\w.+-]*|True|False|None|\[\]|\[PhysicalDevice\(.*\]|Num GPUs Available:\s+\d+)$"
+)
+# Words by which a person says that it did not go on, whatever the log shows before them.
+_SAID = (
+    r"(?i)\b(?:hangs?|hung|stuck|freez\w+|frozen|froze|crash(?:es|ed|ing)?|segfaults?|dies|died|killed|restarts|"
+    r"restarted|nothing happens|not responding|stops? (?:here|there|working))\b"
 )
 # Signals by which somebody ends a program that is well.
 _NOT_A_CRASH = {
@@ -82,17 +89,24 @@ def _last_trouble(crash: Crash, knowledge: Knowledge, ranking: Ranking) -> tuple
 
 
 def _lives_on(facts: Facts, knowledge: Knowledge, after: tuple[int, int]) -> bool:
-    """Whether a line that only a living program prints stands behind a place."""
-    return any(isinstance(facts.find(LogSeen(pattern), after), Hit) for pattern in knowledge.life)
+    """Whether a line that only a living program prints stands behind a place, and nobody says below that it ended."""
+    if not any(isinstance(facts.find(LogSeen(pattern), after), Hit) for pattern in knowledge.life):
+        return False
+    last = deque((line for log in facts.crash.logs for _, line in log.lines()), maxlen=_A_REMARK)
+    for line in reversed(last):
+        if any(patterns.compile(pattern).search(line) for pattern in knowledge.life):
+            return True
+        if patterns.compile(_SAID).search(line) and not is_noise(line, knowledge):
+            return False
+    return True
 
 
 def _only_noise(crash: Crash, knowledge: Knowledge) -> bool:
-    """Whether the lines are harmless start-up noise, and what stands between them speaks of no trouble."""
+    """Whether every line is harmless start-up noise, or the echo of a command and of what it printed."""
     lines = [line for log in crash.logs for _, line in log.lines() if line.strip()]
-    others = [line for line in lines if not is_noise(line, knowledge)]
-    if 2 * len(others) > len(lines) or not lines:
-        return False
-    return not any(patterns.compile(_TROUBLE).search(line) for line in others)
+    noise = [is_noise(line, knowledge) for line in lines]
+    echo = patterns.compile(_ECHO)
+    return any(noise) and all(known or echo.search(line) for known, line in zip(noise, lines, strict=True))
 
 
 def is_noise(line: str, knowledge: Knowledge) -> bool:
