@@ -1,4 +1,4 @@
-"""What names no TensorFlow cause gets none: healthy logs, other programs' crashes, plain exceptions, bare codes, talk."""
+"""What names no TensorFlow cause gets none: healthy logs, other programs, plain exceptions, bare codes, mere talk."""
 
 from __future__ import annotations
 

@@ -18,10 +18,22 @@ SURE = 0.70
 WORTH_A_LOOK = 1.0
 # How many lines below the last sign of life a person's remark may stand.
 _A_REMARK = 20
-# What may stand between the noise and tells nothing: a command that was typed, a version or a list that it printed.
-_ECHO = (
-    r"^(?:\$|>>>|\.\.\.|PS [A-Z]:|[A-Z]:\\[^>]*>|In \[\d+\]:|\([\w.-]+\) \S*[$#%>]) |"
-    r"^(?:\d+\.\d+[\w.+-]*|True|False|None|\[\]|\[PhysicalDevice\(.*\]|Num GPUs Available:\s+\d+)$"
+# Words of a failure: a line that has one is never passed over as what stands between the noise.
+_TROUBLE = (
+    r"(?i)error|exception|fail|abort|crash|kill|fault|fatal|panic|traceback|\bdie[ds]?\b|dead|terminat|can ?not|can't|"
+    r"could not|couldn't|unable|denied|refused|invalid|corrupt|missing|not found|no such|stuck|hang|hung|fr[eo]ez|"
+    r"frozen|restart|signal|dump|exit|memory|time ?out|timed out|stop|interrupt|wrong|problem|warn|"
+    r"nothing happen|doesn't|not work"
+)
+# What a command that was only to show something printed at its end: a version, a truth, a list of devices.
+_PRINTED = (
+    r"^(?:(?:[Tt]ensor[Ff]low|TF|Keras)?(?: version)?:? ?v?\d+\.\d+[\w.+-]*|True|False|None|\[\]|"
+    r"\[PhysicalDevice\(.*\]|Num GPUs Available:\s+\d+|>>>.*|[\w@:~/.()\\-]*[$#%>] ?)$"
+)
+# A start-up that goes on after this line, so that a log which ends with it was cut off or the process was.
+_UNFINISHED = (
+    r"(?:opened dynamic library|opened CUDA library) (?:lib)?(?:cuda\.|cu[bfs]|cudnn|curand|nv)|"
+    r"Found device \d+ with properties|^(?:name|pciBusID|totalMemory|coreClock|major)\b.{0,3}:? |Adding visible gpu devices|Loaded cuDNN version"
 )
 # Words by which a person says that it did not go on, whatever the log shows before them.
 _SAID = (
@@ -102,11 +114,17 @@ def _lives_on(facts: Facts, knowledge: Knowledge, after: tuple[int, int]) -> boo
 
 
 def _only_noise(crash: Crash, knowledge: Knowledge) -> bool:
-    """Whether every line is harmless start-up noise, or the echo of a command and of what it printed."""
+    """Whether the lines are harmless start-up noise to the last, and what stands between them speaks of no trouble.
+
+    A line of the program's own at the end is no noise: it may be the last that the program got to.
+    """
     lines = [line for log in crash.logs for _, line in log.lines() if line.strip()]
-    noise = [is_noise(line, knowledge) for line in lines]
-    echo = patterns.compile(_ECHO)
-    return any(noise) and all(known or echo.search(line) for known, line in zip(noise, lines, strict=True))
+    others = [line for line in lines if not is_noise(line, knowledge)]
+    if 2 * len(others) > len(lines) or not lines or patterns.compile(_UNFINISHED).search(lines[-1]):
+        return False
+    if lines[-1] in others and not patterns.compile(_PRINTED).search(lines[-1].strip()):
+        return False
+    return not any(patterns.compile(_TROUBLE).search(line) for line in others)
 
 
 def is_noise(line: str, knowledge: Knowledge) -> bool:
