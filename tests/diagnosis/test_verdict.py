@@ -150,15 +150,6 @@ def test_what_a_command_was_to_show_is_its_good_end(line: str) -> None:
     assert verdict(crash_of("a greeting of the library", line)).verdict == NO_CRASH
 
 
-def test_a_start_up_that_ends_where_another_library_is_opened_was_cut_off(knowledge: Knowledge) -> None:
-    opened = (
-        "2021-02-23 11:42:06.02: I tensorflow/stream_executor/platform/default/dso_loader.cc:49] Successfully opened"
-    )
-    texts = [f"{opened} dynamic library {name}" for name in ("cudart64_110.dll", "cublas64_11.dll")]
-    reports = [triage.analyze(text.encode(), knowledge=knowledge) for text in texts]
-    assert [report.verdict for report in reports] == [NO_CRASH, UNKNOWN]
-
-
 @pytest.mark.parametrize("remark", ["and then it hangs", "Here it always crashes", "the kernel died"])
 def test_a_remark_below_the_last_sign_of_life_takes_it_back(remark: str) -> None:
     assert verdict(crash_of("Epoch 1/10", "now the data", remark)).verdict == UNKNOWN

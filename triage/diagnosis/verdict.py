@@ -30,11 +30,6 @@ _PRINTED = (
     r"^(?:(?:[Tt]ensor[Ff]low|TF|Keras)?(?: version)?:? ?v?\d+\.\d+[\w.+-]*|True|False|None|\[\]|"
     r"\[PhysicalDevice\(.*\]|Num GPUs Available:\s+\d+|>>>.*|[\w@:~/.()\\-]*[$#%>] ?)$"
 )
-# A start-up that goes on after this line, so that a log which ends with it was cut off or the process was.
-_UNFINISHED = (
-    r"(?:opened dynamic library|opened CUDA library) (?:lib)?(?:cuda\.|cu[bfs]|cudnn|curand|nv)|"
-    r"Found device \d+ with properties|^(?:name|pciBusID|totalMemory|coreClock|major)\b.{0,3}:? |Adding visible gpu devices|Loaded cuDNN version"
-)
 # Words by which a person says that it did not go on, whatever the log shows before them.
 _SAID = (
     r"(?i)\b(?:hangs?|hung|stuck|freez\w+|frozen|froze|crash(?:es|ed|ing)?|segfaults?|dies|died|killed|restarts|"
@@ -120,7 +115,7 @@ def _only_noise(crash: Crash, knowledge: Knowledge) -> bool:
     """
     lines = [line for log in crash.logs for _, line in log.lines() if line.strip()]
     others = [line for line in lines if not is_noise(line, knowledge)]
-    if 2 * len(others) > len(lines) or not lines or patterns.compile(_UNFINISHED).search(lines[-1]):
+    if 2 * len(others) > len(lines) or not lines:
         return False
     if lines[-1] in others and not patterns.compile(_PRINTED).search(lines[-1].strip()):
         return False
