@@ -137,7 +137,23 @@ def test_a_line_that_speaks_of_trouble_is_not_passed_over_for_the_noise_around_i
 
 
 def test_a_plain_line_between_the_noise_changes_nothing() -> None:
-    assert verdict(crash_of("a greeting of the library", "Hello, world")).verdict == NO_CRASH
+    lines = ("a greeting of the library", "Hello, world", "a greeting of the library")
+    assert verdict(crash_of(*lines)).verdict == NO_CRASH
+
+
+def test_a_plain_line_at_the_end_may_be_the_last_that_it_got_to() -> None:
+    assert verdict(crash_of("a greeting of the library", "Loading data")).verdict == UNKNOWN
+
+
+@pytest.mark.parametrize("line", ["2.15.1", "TensorFlow version: 2.15.1", "True", "[]", ">>>", "user@box:~/project$"])
+def test_what_a_command_was_to_show_is_its_good_end(line: str) -> None:
+    assert verdict(crash_of("a greeting of the library", line)).verdict == NO_CRASH
+
+
+@pytest.mark.parametrize("remark", ["and then it hangs", "Here it always crashes", "the kernel died"])
+def test_a_remark_below_the_last_sign_of_life_takes_it_back(remark: str) -> None:
+    assert verdict(crash_of("Epoch 1/10", "now the data", remark)).verdict == UNKNOWN
+    assert verdict(crash_of("Epoch 1/10", remark, "Epoch 2/10")).verdict == NO_CRASH
 
 
 def test_more_plain_lines_than_noise_say_nothing_about_the_end() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import deque
+
 from triage import patterns
 from triage.crash import Crash
 from triage.diagnosis.findings import Hit
@@ -14,12 +16,24 @@ from triage.report import DIAGNOSED, NO_CRASH, UNCERTAIN, UNKNOWN, Diagnosis
 SURE = 0.70
 # A line that says this much for a cause, with no sign of life behind it, is trouble.
 WORTH_A_LOOK = 1.0
+# How many lines below the last sign of life a person's remark may stand.
+_A_REMARK = 20
 # Words of a failure: a line that has one is never passed over as what stands between the noise.
 _TROUBLE = (
     r"(?i)error|exception|fail|abort|crash|kill|fault|fatal|panic|traceback|\bdie[ds]?\b|dead|terminat|can ?not|can't|"
     r"could not|couldn't|unable|denied|refused|invalid|corrupt|missing|not found|no such|stuck|hang|hung|fr[eo]ez|"
     r"frozen|restart|signal|dump|exit|memory|time ?out|timed out|stop|interrupt|wrong|problem|warn|"
     r"nothing happen|doesn't|not work"
+)
+# What a command that was only to show something printed at its end: a version, a truth, a list of devices.
+_PRINTED = (
+    r"^(?:(?:[Tt]ensor[Ff]low|TF|Keras)?(?: version)?:? ?v?\d+\.\d+[\w.+-]*|True|False|None|\[\]|"
+    r"\[PhysicalDevice\(.*\]|Num GPUs Available:\s+\d+|>>>.*|[\w@:~/.()\\-]*[$#%>] ?)$"
+)
+# Words by which a person says that it did not go on, whatever the log shows before them.
+_SAID = (
+    r"(?i)\b(?:hangs?|hung|stuck|freez\w+|frozen|froze|crash(?:es|ed|ing)?|segfaults?|dies|died|killed|restarts|"
+    r"restarted|nothing happens|not responding|stops? (?:here|there|working))\b"
 )
 # Signals by which somebody ends a program that is well.
 _NOT_A_CRASH = {
@@ -82,15 +96,28 @@ def _last_trouble(crash: Crash, knowledge: Knowledge, ranking: Ranking) -> tuple
 
 
 def _lives_on(facts: Facts, knowledge: Knowledge, after: tuple[int, int]) -> bool:
-    """Whether a line that only a living program prints stands behind a place."""
-    return any(isinstance(facts.find(LogSeen(pattern), after), Hit) for pattern in knowledge.life)
+    """Whether a line that only a living program prints stands behind a place, and nobody says below that it ended."""
+    if not any(isinstance(facts.find(LogSeen(pattern), after), Hit) for pattern in knowledge.life):
+        return False
+    last = deque((line for log in facts.crash.logs for _, line in log.lines()), maxlen=_A_REMARK)
+    for line in reversed(last):
+        if any(patterns.compile(pattern).search(line) for pattern in knowledge.life):
+            return True
+        if patterns.compile(_SAID).search(line) and not is_noise(line, knowledge):
+            return False
+    return True
 
 
 def _only_noise(crash: Crash, knowledge: Knowledge) -> bool:
-    """Whether the lines are harmless start-up noise, and what stands between them speaks of no trouble."""
+    """Whether the lines are harmless start-up noise to the last, and what stands between them speaks of no trouble.
+
+    A line of the program's own at the end is no noise: it may be the last that the program got to.
+    """
     lines = [line for log in crash.logs for _, line in log.lines() if line.strip()]
     others = [line for line in lines if not is_noise(line, knowledge)]
     if 2 * len(others) > len(lines) or not lines:
+        return False
+    if lines[-1] in others and not patterns.compile(_PRINTED).search(lines[-1].strip()):
         return False
     return not any(patterns.compile(_TROUBLE).search(line) for line in others)
 

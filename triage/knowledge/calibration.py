@@ -100,7 +100,7 @@ def _moved(clue: Clue, counts: Counts) -> Clue:
         return clue
     own, other = counts.clues.get(clue.id, (0, 0))
     p = (P_STRENGTH * clue.p + own) / (P_STRENGTH + counts.own)
-    # A pattern is written because it was seen nowhere else, and a `b` may be high on purpose, so silence elsewhere proves
-    # nothing; misfires do.
+    # A pattern is written because it was seen nowhere else, and a `b` may be high on purpose, so silence elsewhere
+    # proves nothing; misfires do.
     b = max(clue.b, (B_STRENGTH * clue.b + other) / (B_STRENGTH + counts.elsewhere))
     return clue._replace(p=min(max(p, _LEAST), _MOST), b=min(b, _MOST))
