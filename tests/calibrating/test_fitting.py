@@ -64,22 +64,13 @@ def test_every_case_is_judged_by_numbers_that_were_fitted_without_it(small: Know
     assert {knowledge.calibration.cases for _, knowledge in pairs} == {2 * FOLDS - 2}
 
 
-def test_words_that_mislead_make_hits_believed_less(small: Knowledge) -> None:
+def test_words_that_mislead_make_answers_less_sure(small: Knowledge) -> None:
     honest = [case(f"h{n}", "the first words", "a.a") for n in range(20)]
     honest += [case(f"k{n}", "the second words", "b.b") for n in range(20)]
     misleading = [case(f"m{n}", "the first words", "b.b") for n in range(10)]
     trusting = fit_weights(left_out(looked(small, *honest), small))
     wary = fit_weights(left_out(looked(small, *honest, *misleading), small))
-    assert wary.hits < trusting.hits
-
-
-def test_reports_that_nothing_explains_make_unknown_likelier(small: Knowledge) -> None:
-    told = [case(f"t{n}", "the first words", "a.a") for n in range(20)]
-    wrong = [case(f"u{n}", "the second words", "unknown") for n in range(10)]
-    assert (
-        fit_weights(left_out(looked(small, *told, *wrong), small)).unknown
-        > fit_weights(left_out(looked(small, *told), small)).unknown
-    )
+    assert wary.sharpness < trusting.sharpness
 
 
 def test_the_first_answer_is_judged_as_a_person_would(small: Knowledge) -> None:
@@ -115,5 +106,5 @@ def test_the_figures_are_those_of_first_answers() -> None:
 def test_a_calibration_that_is_applied_moves_the_numbers(small: Knowledge) -> None:
     seen = counted(looked(small, *(case(str(n), "the first words", "a.a") for n in range(30))), small)
     moved = applied(small, seen)
-    assert moved.signatures["a/a"].clues[0].p > 0.9
+    assert moved.signatures["a/a"].clues[0].p > small.signatures["a/a"].clues[0].p
     assert moved.causes["a.a"].prior > small.causes["a.a"].prior

@@ -118,9 +118,11 @@ def test_threads_at_their_limit_lead(knowledge: Knowledge) -> None:
 def test_two_openmp_runtimes_make_a_crash_in_one_of_them_more_likely_theirs(knowledge: Knowledge) -> None:
     threads = (crashed_thread(native=("__kmp_suspend_initialize_thread", "outer")),)
 
-    def share(*names: str) -> float:
+    def weight(*names: str) -> float:
         libraries = Environment(os="linux", libraries=tuple(map(Library, names)))
-        return confidence(told(crash_of(exit="139", threads=threads, environment=libraries), knowledge), OPENMP)
+        report = told(crash_of(exit="139", threads=threads, environment=libraries), knowledge)
+        assert report.diagnoses[0].cause == OPENMP
+        return sum(evidence.weight for evidence in report.diagnoses[0].because)
 
-    assert share("libiomp5.so", "libgomp-a34b3233.so.1.0.0") > share("libiomp5.so")
-    assert share("libiomp5.so", "libomp.so") > share("libomp.so")
+    assert weight("libiomp5.so", "libgomp-a34b3233.so.1.0.0") > weight("libiomp5.so")
+    assert weight("libiomp5.so", "libomp.so") > weight("libomp.so")

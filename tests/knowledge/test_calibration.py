@@ -18,7 +18,7 @@ from triage.knowledge.calibration import (
     Counts,
     Weights,
     calibrated,
-    calibrated_prior,
+    calibrated_priors,
     parse_calibration,
 )
 from triage.proving import lint_packs
@@ -41,17 +41,25 @@ def fitted(**changes: Any) -> dict[str, Any]:
     }
 
 
-def test_a_clue_that_is_always_there_becomes_likelier_and_one_never_seen_elsewhere_more_telling() -> None:
+def test_a_clue_that_is_always_there_becomes_likelier() -> None:
     before = signature(clues=[CLUE])
     after = calibrated(before, parse_calibration(fitted()))
     assert after.clues[0].p == pytest.approx((P_STRENGTH * 0.5 + 8) / (P_STRENGTH + 8))
-    assert after.clues[0].b == pytest.approx((B_STRENGTH * 0.01) / (B_STRENGTH + 30))
+
+
+def test_silence_elsewhere_does_not_make_a_clue_more_telling_than_it_is_written() -> None:
+    assert calibrated(signature(clues=[CLUE]), parse_calibration(fitted())).clues[0].b == 0.01
 
 
 def test_a_clue_that_misfires_is_believed_less() -> None:
     counts = {"house/scheduler": {"own": 8, "elsewhere": 30, "clues": {"took-it": [8, 15]}}}
     after = calibrated(signature(clues=[CLUE]), parse_calibration(fitted(signatures=counts)))
-    assert after.clues[0].b > 0.1
+    assert after.clues[0].b == pytest.approx((B_STRENGTH * 0.01 + 15) / (B_STRENGTH + 30))
+
+
+def test_exit_codes_and_what_speaks_against_a_cause_stay_as_they_are_written() -> None:
+    before = signature(clues=[{"id": "took-it", "exit": "SIGSEGV"}], against=[CLUE])
+    assert calibrated(before, parse_calibration(fitted())) == before
 
 
 def test_a_signature_that_no_report_showed_keeps_what_is_written_for_its_own_reports() -> None:
@@ -60,13 +68,14 @@ def test_a_signature_that_no_report_showed_keeps_what_is_written_for_its_own_rep
     assert calibrated(signature(clues=[CLUE]), UNFITTED) == signature(clues=[CLUE])
 
 
-def test_a_prior_moves_towards_how_often_the_cause_was_met() -> None:
-    calibration = parse_calibration(fitted())
-    assert calibrated_prior(0.02, "host.out-of-memory", calibration) == pytest.approx(
-        (PRIOR_STRENGTH * 0.02 + 10) / (PRIOR_STRENGTH + 40)
+def test_priors_move_towards_how_often_causes_were_met_and_leave_unknown_its_share() -> None:
+    written = {"host.out-of-memory": 0.02, "gpu.nccl": 0.02}
+    moved = calibrated_priors(written, parse_calibration(fitted()))
+    assert moved["host.out-of-memory"] / moved["gpu.nccl"] == pytest.approx(
+        (PRIOR_STRENGTH * 0.02 + 10) / (PRIOR_STRENGTH * 0.02)
     )
-    assert calibrated_prior(0.02, "gpu.nccl", calibration) < 0.02
-    assert calibrated_prior(0.02, "gpu.nccl", UNFITTED) == 0.02
+    assert sum(moved.values()) == pytest.approx(0.04)
+    assert calibrated_priors(written, UNFITTED) == pytest.approx(written)
 
 
 def test_the_bin_of_a_confidence_is_the_last_that_it_reaches() -> None:
@@ -84,7 +93,6 @@ def test_a_pack_with_a_calibration_is_loaded_with_its_numbers_moved() -> None:
     moved = knowledge_of(data, calibration=fitted())
     assert moved.calibration.weights == Weights(1.2, 0.5, 0.3)
     assert moved.signatures["house/scheduler"].clues[0].p > plain.signatures["house/scheduler"].clues[0].p
-    assert moved.causes["host.out-of-memory"].prior != plain.causes["host.out-of-memory"].prior
 
 
 def test_a_private_pack_cannot_change_what_was_fitted_for_ours(tmp_path: Path) -> None:

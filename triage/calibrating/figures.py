@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from triage.calibrating.cases import NOT_A_CRASH, Looked
 from triage.calibrating.fitting import rank_with
-from triage.diagnosis.verdict import SURE
+from triage.diagnosis.ranking import SURE
 from triage.knowledge.calibration import Bin, Weights
 from triage.knowledge.loading import Knowledge
 

@@ -1,4 +1,4 @@
-"""Fitting: counts of clues, and the three numbers that hold for all signatures, tried on cases that were left out.
+"""Fitting: counts of clues, and the numbers that hold for all signatures, tried on cases that were left out.
 
 Each case is judged by numbers that were fitted without it (ten folds), so that the figures are those of a report that
 nobody has seen. What they cannot show is that the patterns themselves were written by people who had read the cases.
@@ -13,12 +13,15 @@ from collections.abc import Callable, Sequence
 from triage.calibrating.cases import NOT_A_CRASH, SOMETHING_ELSE, Looked
 from triage.diagnosis.findings import Hit
 from triage.diagnosis.ranking import Ranking, rank_found
-from triage.knowledge.calibration import Calibration, Counts, Weights, calibrated, calibrated_prior
+from triage.knowledge.calibration import UNFITTED, Calibration, Counts, Weights, calibrated, calibrated_priors
 from triage.knowledge.loading import Knowledge
 
 FOLDS = 10
-# Keeps the three numbers near what they are without any case, where the cases do not care.
-_PULL = 0.02
+# Keeps the numbers near what they are without any case. The first three hardly move, on purpose: patterns are written
+# with the labelled reports at hand, which makes every hit look surer than it is, and people with nothing but an exit
+# code file no reports. How sure an answer with a clear line is may move.
+_START = (0.0, math.log(UNFITTED.weights.absences), 0.0, 0.0)
+_PULL = (10.0, 10.0, 10.0, 0.01)
 _FIRST_STEP, _LAST_STEP = 0.4, 0.04
 _NEVER = 1e-9
 
@@ -67,12 +70,10 @@ def _seen(one: Looked, id: str, knowledge: Knowledge) -> set[str]:
 
 def applied(knowledge: Knowledge, calibration: Calibration) -> Knowledge:
     """Hand-written knowledge with a calibration laid over it."""
+    priors = calibrated_priors({slug: cause.prior for slug, cause in knowledge.causes.items()}, calibration)
     return knowledge._replace(
         signatures={id: calibrated(s, calibration) for id, s in knowledge.signatures.items()},
-        causes={
-            slug: cause._replace(prior=calibrated_prior(cause.prior, slug, calibration))
-            for slug, cause in knowledge.causes.items()
-        },
+        causes={slug: cause._replace(prior=priors[slug]) for slug, cause in knowledge.causes.items()},
         calibration=calibration,
     )
 
@@ -89,15 +90,16 @@ def left_out(looked: Sequence[Looked], knowledge: Knowledge) -> list[tuple[Looke
 
 
 def fit_weights(pairs: Sequence[tuple[Looked, Knowledge]]) -> Weights:
-    """The three numbers under which the left-out cases are least surprising."""
+    """The numbers under which the left-out cases are least surprising."""
     told = [(one, knowledge) for one, knowledge in pairs if not one.quiet and one.case.cause != NOT_A_CRASH]
 
     def surprise(point: tuple[float, ...]) -> float:
         weights = _weights(point)
         total = sum(-math.log(max(_NEVER, _right_share(one, rank_with(one, known, weights)))) for one, known in told)
-        return total / max(1, len(told)) + _PULL * sum(value * value for value in point)
+        away = sum(pull * (value - start) ** 2 for pull, value, start in zip(_PULL, point, _START, strict=True))
+        return total / max(1, len(told)) + away
 
-    return _weights(_lowest(surprise, (0.0, math.log(0.5), 0.0)))
+    return _weights(_lowest(surprise, _START))
 
 
 def rank_with(one: Looked, knowledge: Knowledge, weights: Weights) -> Ranking:
@@ -114,7 +116,10 @@ def _right_share(one: Looked, ranking: Ranking) -> float:
 
 
 def _weights(point: tuple[float, ...]) -> Weights:
-    return Weights(round(math.exp(point[0]), 4), round(math.exp(point[1]), 4), round(point[2], 4))
+    hits, absences, unknown, sharpness = point
+    return Weights(
+        round(math.exp(hits), 4), round(math.exp(absences), 4), round(unknown, 4), round(math.exp(sharpness), 4)
+    )
 
 
 def _lowest(function: Callable[[tuple[float, ...]], float], start: tuple[float, ...]) -> tuple[float, ...]:

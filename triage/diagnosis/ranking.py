@@ -3,8 +3,9 @@
     S(cause) = ln prior + a * [ sum over hits ln(p/b)  +  n * sum over absent clues ln((1-p)/(1-b)) ]
 
 Each term is capped, and the terms are the explanation that the report prints. A hit may weigh more than an absence: a
-message that only one failure prints is decisive even for a rare cause, silence never is. a and n, and what is added to
-the score of "unknown", are fitted to labelled reports (signatures/calibration.yaml).
+message that only one failure prints is decisive even for a rare cause, silence never is. a and n, what is added to the
+score of "unknown", and how much surer than this an answer with a clear line is, are fitted to labelled reports
+(signatures/calibration.yaml).
 """
 
 import math
@@ -13,7 +14,7 @@ from typing import NamedTuple
 
 from triage.crash import Crash
 from triage.diagnosis.findings import Absent, Finding, Hit
-from triage.diagnosis.matching import Facts
+from triage.diagnosis.matching import ENDED, Facts
 from triage.knowledge.calibration import UNFITTED, Weights
 from triage.knowledge.clues import Clue
 from triage.knowledge.loading import Knowledge
@@ -22,8 +23,12 @@ from triage.knowledge.signature import Signature
 CAP_FOR = 6.9
 CAP_AGAINST = -4.6
 OTHER_SYSTEM = -3.0
+# From here on a cause counts as found.
+SURE = 0.70
 # A hit this telling makes its cause a root that can explain other lines away.
 TELLING = 3.5
+# An answer as faint as this does not get surer.
+_FAINT = 0.15
 
 
 _MEMORY = "host.out-of-memory"
@@ -118,7 +123,34 @@ def rank_found(found: Found, knowledge: Knowledge) -> Ranking:
     total = sum(exponentials.values()) + unknown
     shares = [(one, exponentials[cause] / total) for cause, one in best.items()]
     shares.sort(key=lambda pair: (-pair[1], pair[0].signature.cause))
-    return Ranking(tuple(shares), unknown / total, tuple(scored))
+    return _sharpened(Ranking(tuple(shares), unknown / total, tuple(scored)), knowledge.calibration.weights.sharpness)
+
+
+def _sharpened(ranking: Ranking, sharpness: float) -> Ranking:
+    """A first answer that rests on a clear line, as sure as labelled reports allow; the others less likely by as much.
+
+    Answers from exit codes and everyday clues stay as modest as they are written: people who have nothing else file few
+    of the reports that this is fitted to.
+    """
+    if not ranking.causes or sharpness == 1.0:
+        return ranking
+    first, before = ranking.causes[0]
+    if not any(_is_clear(term) for term in first.hits) or before <= _FAINT or before > 1.0 - 1e-9:
+        return ranking
+    after = 1.0 / (1.0 + math.exp(-(_log_odds(_FAINT) + sharpness * (_log_odds(before) - _log_odds(_FAINT)))))
+    rest = (1.0 - after) / (1.0 - before)
+    causes = ((first, after), *((scored, share * rest) for scored, share in ranking.causes[1:]))
+    return ranking._replace(causes=causes, unknown=ranking.unknown * rest)
+
+
+def _is_clear(term: Term) -> bool:
+    """Whether a hit is a telling line: an exit status, also as one of several signs, is not."""
+    told_by_exit = isinstance(term.finding, Hit) and term.finding.quote.startswith(ENDED)
+    return not told_by_exit and term.clue.kind not in ("exit", "memory") and weigh(term.clue, term.finding) >= TELLING
+
+
+def _log_odds(share: float) -> float:
+    return math.log(share / (1.0 - share))
 
 
 def _modest(ranking: Ranking, crash: Crash) -> Ranking:

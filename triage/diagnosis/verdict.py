@@ -8,12 +8,11 @@ from triage import patterns
 from triage.crash import Crash
 from triage.diagnosis.findings import Hit
 from triage.diagnosis.matching import Facts
-from triage.diagnosis.ranking import Ranking
+from triage.diagnosis.ranking import SURE, Ranking
 from triage.knowledge.clues import LogSeen
 from triage.knowledge.loading import Knowledge
 from triage.report import DIAGNOSED, NO_CRASH, UNCERTAIN, UNKNOWN, Diagnosis
 
-SURE = 0.70
 # A line that says this much for a cause, with no sign of life behind it, is trouble.
 WORTH_A_LOOK = 1.0
 # How many lines below the last sign of life a person's remark may stand.

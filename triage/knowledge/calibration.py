@@ -1,8 +1,9 @@
 """What labelled reports say about the hand-written numbers: `signatures/calibration.yaml`, made by `make calibrate`.
 
 A hand-written `p`, `b` or prior counts as so many reports seen before; what the labelled ones show is added to it.
-Nothing is learnt that a person could not have written: the file only moves numbers, and the three that hold for all
-signatures together (how far hits and absences are believed, and how likely "unknown" is) stand in `weights`.
+Nothing is learnt that a person could not have written: the file only moves numbers, and the four that hold for all
+signatures together (how far hits and absences are believed, how likely "unknown" is, how sure an answer with a clear
+line is) stand in `weights`.
 """
 
 from collections.abc import Mapping
@@ -12,18 +13,20 @@ from triage.knowledge.clues import Clue
 from triage.knowledge.signature import Signature
 
 # How many labelled reports a hand-written number is worth.
-P_STRENGTH = 20
-B_STRENGTH = 100
-PRIOR_STRENGTH = 300
+P_STRENGTH = 100
+B_STRENGTH = 200
+PRIOR_STRENGTH = 5000
 _LEAST, _MOST = 1e-4, 0.995
 
 
 class Weights(NamedTuple):
-    """How far hits are believed, how much of that an absence is worth, and what is added to the score of "unknown"."""
+    """How far hits are believed, how much of that an absence is worth, what is added to the score of "unknown", and to
+    which power the odds of an answer are raised that rests on a clear line."""
 
     hits: float = 1.0
     absences: float = 0.35
     unknown: float = 0.0
+    sharpness: float = 1.0
 
 
 class Bin(NamedTuple):
@@ -86,12 +89,14 @@ def calibrated(signature: Signature, calibration: Calibration) -> Signature:
     return signature._replace(clues=tuple(_moved(clue, counts) for clue in signature.clues))
 
 
-def calibrated_prior(prior: float, cause: str, calibration: Calibration) -> float:
-    """How common a cause is, as written and as counted."""
-    if not calibration.cases:
-        return prior
-    seen = calibration.causes.get(cause, 0)
-    return (PRIOR_STRENGTH * prior + seen) / (PRIOR_STRENGTH + calibration.cases)
+def calibrated_priors(written: Mapping[str, float], calibration: Calibration) -> dict[str, float]:
+    """How common each cause is, as written and as counted.
+
+    Their sum stays as written, so that "unknown" keeps its share: what nobody could explain is seldom labelled.
+    """
+    seen = {cause: PRIOR_STRENGTH * prior + calibration.causes.get(cause, 0) for cause, prior in written.items()}
+    scale = sum(written.values()) / sum(seen.values()) if seen else 1.0
+    return {cause: count * scale for cause, count in seen.items()}
 
 
 def _moved(clue: Clue, counts: Counts) -> Clue:

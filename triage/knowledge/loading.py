@@ -11,7 +11,7 @@ from triage.knowledge.calibration import (
     UNFITTED,
     Calibration,
     calibrated,
-    calibrated_prior,
+    calibrated_priors,
     parse_calibration,
 )
 from triage.knowledge.clues import SignatureError
@@ -98,9 +98,11 @@ def lay_over(below: Knowledge, pack: PackData) -> Knowledge:
     fitted = below.calibration if is_private else parse_calibration(pack.tables.get("calibration", {}))
     own = UNFITTED if is_private else fitted
     causes = dict(below.causes)
-    for slug, page in pack.tables.get("causes", {}).items():
-        prior = calibrated_prior(page.get("prior", UNKNOWN_CAUSE_PRIOR), slug, own)
-        causes[slug] = Cause(slug, prior, page.get("title", slug), page)
+    pages_of_causes = pack.tables.get("causes", {})
+    written = {slug: page.get("prior", UNKNOWN_CAUSE_PRIOR) for slug, page in pages_of_causes.items()}
+    priors = calibrated_priors(written, own)
+    for slug, page in pages_of_causes.items():
+        causes[slug] = Cause(slug, priors[slug], page.get("title", slug), page)
     signatures = {id: signature for id, signature in below.signatures.items() if id not in disabled}
     for id, data in pack.signatures.items():
         try:
