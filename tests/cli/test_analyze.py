@@ -154,7 +154,7 @@ def test_an_unwritable_output_is_said_in_a_sentence_and_is_no_verdict(run_triage
 
 
 def test_top_limits_how_many_causes_are_told(run_triage):
-    log = LOGS / "composed" / "cudnn-handle-check.log"
+    log = LOGS / "composed" / "api-concat-order.log"
     all_of_them = report_in(run_triage("analyze", log, "--format", "json").stdout)["diagnoses"]
     assert len(all_of_them) > 1, "the log no longer has two causes to tell"
     one = report_in(run_triage("analyze", log, "--top", "1", "--format", "json").stdout)["diagnoses"]

@@ -94,6 +94,8 @@ def calibrated_priors(written: Mapping[str, float], calibration: Calibration) ->
 
     Their sum stays as written, so that "unknown" keeps its share: what nobody could explain is seldom labelled.
     """
+    if not calibration.causes:
+        return dict(written)
     seen = {cause: PRIOR_STRENGTH * prior + calibration.causes.get(cause, 0) for cause, prior in written.items()}
     scale = sum(written.values()) / sum(seen.values()) if seen else 1.0
     return {cause: count * scale for cause, count in seen.items()}
