@@ -16,16 +16,16 @@ from triage.reports.wrapping import columns, shorten, wrap
 
 _LABEL = 8
 # How much of each part is shown on a screen, less and less until it fits; a pipe gets all of it.
-_PARTS = ("hung", "why", "against", "fix", "if_not", "not", "heard", "else", "near", "other", "next")
+_PARTS = ("hung", "why", "against", "fix", "if_not", "not", "heard", "else", "near", "other", "next", "sure")
 _SCREENS = tuple(
     dict(zip(_PARTS, row, strict=True))
     for row in (
-        (6, 4, 2, 3, 1, 2, 1, 4, 3, 2, 2),
-        (6, 4, 2, 3, 0, 2, 1, 4, 3, 2, 2),
-        (4, 3, 1, 2, 0, 1, 1, 3, 2, 1, 1),
-        (3, 2, 0, 2, 0, 1, 1, 2, 2, 1, 1),
-        (2, 2, 0, 1, 0, 0, 0, 2, 1, 1, 1),
-        (1, 1, 0, 1, 0, 0, 0, 0, 0, 0, 1),
+        (6, 4, 2, 3, 1, 2, 1, 4, 3, 2, 2, 1),
+        (6, 4, 2, 3, 0, 2, 1, 4, 3, 2, 2, 1),
+        (4, 3, 1, 2, 0, 1, 1, 3, 2, 1, 1, 1),
+        (3, 2, 0, 2, 0, 1, 1, 2, 2, 1, 1, 1),
+        (2, 2, 0, 1, 0, 0, 0, 2, 1, 1, 1, 0),
+        (1, 1, 0, 1, 0, 0, 0, 0, 0, 0, 1, 0),
     )
 )
 _SCREEN_LINES = 24
@@ -137,7 +137,7 @@ def _rows(report: Report, most: dict[str, int] | None) -> list[Row]:
         rows.append(Row("next", question.ask))
         if question.run:
             rows.append(Row("next", question.run, role="command", hang=2))
-    if told := happened.reliability(report):
+    if (told := happened.reliability(report)) and some("sure") != 0:
         rows.append(Row("sure", told, role="dim"))
     return rows
 
