@@ -52,6 +52,6 @@ def test_a_fix_says_what_to_do_if_it_did_not_help() -> None:
     fix = [{"do": "Ask for a longer slot.", "verify": "the job ends", "if_not": "Ask who took the node."}]
     knowledge = knowledge_of({"house/scheduler": signature_data(fix=fix)}, {"host.out-of-memory": 0.3})
     report = diagnose(crash_of(PRIVATE_LINE, exit="1"), knowledge, version="test")
-    assert "if not: Ask who took the node." in text.render(report)
+    assert "still: Ask who took the node." in text.render(report)
     assert "Ask who took the node." in markdown.render(report)
     assert json.loads(json_report.render(report))["diagnoses"][0]["fix"][0]["if_not"] == "Ask who took the node."

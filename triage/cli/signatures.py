@@ -5,6 +5,8 @@ from __future__ import annotations
 import difflib
 import re
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
@@ -165,6 +167,17 @@ def _refuse_cause(cause: str | None, knowledge: Knowledge) -> None:
         raise click.UsageError(f"There is no cause '{cause}'. {hint}")
 
 
+@contextmanager
+def _refusing(into: str | None) -> Iterator[None]:
+    """One sentence where a file is in the way or the pack cannot be written."""
+    try:
+        yield
+    except FileExistsError as error:
+        raise click.ClickException(f"{error.filename or error} is there already; choose another FAMILY/SLUG.") from None
+    except OSError as error:
+        raise click.ClickException(f"{into} could not be written ({error.strerror}); choose another --into.") from None
+
+
 def _draft_from(
     log: str,
     id: str | None,
@@ -179,16 +192,13 @@ def _draft_from(
     from triage.learning import NothingToLearn, learn, suggestions, write
 
     try:
-        draft = learn(log, id=id, cause=cause, title=title, exit_code=exit_code, into=into, force=force)
-        written = write(draft, into) if into is not None else []
+        with _refusing(into):
+            draft = learn(log, id=id, cause=cause, title=title, exit_code=exit_code, into=into, force=force)
+            written = write(draft, into) if into is not None else []
     except triage.NotAnExitCode as error:
         raise click.UsageError(str(error)) from None
     except NothingToLearn as error:
         raise click.ClickException(str(error)) from None
-    except FileExistsError as error:
-        raise click.ClickException(f"{error} is there already; choose another FAMILY/SLUG.") from None
-    except OSError as error:
-        raise click.ClickException(f"{into} could not be written ({error.strerror}); choose another --into.") from None
     if into is None:
         click.echo(draft.signature, nl=False)
     for path in written:
@@ -209,17 +219,13 @@ def _draft_to_fill_in(id: str, cause: str, title: str, into: str | None) -> None
         click.echo(text, nl=False)
         return
     path = Path(into) / f"{id}.yaml"
-    try:
+    with _refusing(into):
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("x", encoding="utf-8") as file:
             file.write(text)
         pack = Path(into) / "pack.yaml"
         if not pack.exists():
             pack.write_text(f"schema: 1\nname: {Path(into).resolve().name}\n", encoding="utf-8")
-    except FileExistsError:
-        raise click.ClickException(f"{path} is there already; choose another id.") from None
-    except OSError as error:
-        raise click.ClickException(f"{path} could not be written ({error.strerror}); choose another --into.") from None
     click.echo(f"{path} written. Fill it in, then: triage signatures lint {into}")
 
 

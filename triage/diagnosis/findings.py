@@ -11,12 +11,16 @@ _NO_VALUES: Mapping[str, str] = {}
 
 
 class Hit(NamedTuple):
-    """A clue that was seen: where, in which words, with which named values; `at` orders hits within a log."""
+    """A clue that was seen: where, in which words, with which named values; `at` orders hits within a log.
+
+    `is_exit` says that it is how the process ended, which a log may say again in words of its own.
+    """
 
     place: Place | None
     quote: str
     at: tuple[int, int] = (0, 0)
     values: Mapping[str, str] = _NO_VALUES
+    is_exit: bool = False
 
 
 class Absent:

@@ -28,7 +28,6 @@ from triage.knowledge.clues import (
 )
 
 _BEGINNING = (-1, -1)
-ENDED = "the process ended with"
 # Five characters tell most texts apart; past this size the set would cost more than the searches it saves.
 _PIECE = 5
 _SHORT = 200_000
@@ -139,7 +138,8 @@ class Facts:
             # The earliest is the evidence, but every wording may carry values of its own.
             first = min(hits, key=lambda hit: hit.at)
             values = {name: text for hit in reversed(hits) for name, text in hit.values.items()}
-            return Hit(first.place, first.quote, first.at, {**values, **first.values})
+            is_exit = any(hit.is_exit for hit in hits)
+            return Hit(first.place, first.quote, first.at, {**values, **first.values}, is_exit)
         # Faults, libraries, memory and the machine are seldom told, and their silence proves nothing either way; but
         # where there is no log to look into, that its wordings are missing says nothing.
         blind = any(
@@ -159,7 +159,7 @@ class Facts:
             values.update(finding.values)
             after, last = max(after, finding.at), finding
         assert last is not None
-        return Hit(last.place, last.quote, last.at, values)
+        return Hit(last.place, last.quote, last.at, values, last.is_exit)
 
     def _exit(self, sought: ExitSeen) -> Finding:
         status = self.crash.exit
@@ -172,7 +172,7 @@ class Facts:
             return ABSENT
         if sought.subcodes and status.subcode not in sought.subcodes:
             return UNSEEN if status.subcode is None else ABSENT
-        return Hit(status.place, f"{ENDED} {status.label}", _END)
+        return Hit(status.place, f"the process ended with {status.label}", _END, is_exit=True)
 
     def _telling_threads(self) -> list[Thread]:
         """The crashed threads; of a program that hung every thread of every process, since none of them crashed."""

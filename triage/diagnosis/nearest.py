@@ -8,7 +8,7 @@ from triage import patterns
 from triage.crash import Crash
 from triage.diagnosis.evidence import PLACEHOLDER, in_words, shown
 from triage.diagnosis.findings import Hit, Unseen
-from triage.diagnosis.matching import ENDED, Facts
+from triage.diagnosis.matching import Facts
 from triage.diagnosis.ranking import Ranking, Scored, Term
 from triage.knowledge.clues import Clue, patterns_of
 from triage.knowledge.loading import Knowledge
@@ -57,7 +57,7 @@ def _is_telling(term: Term) -> bool:
 
 def _is_exit(term: Term) -> bool:
     """Whether the exit status is what was seen, be it as one of several signs."""
-    return isinstance(term.finding, Hit) and term.finding.quote.startswith(ENDED)
+    return isinstance(term.finding, Hit) and term.finding.is_exit
 
 
 def _usual(crash: Crash, knowledge: Knowledge) -> tuple[str, ...]:

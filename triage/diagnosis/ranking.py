@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from triage.crash import Crash
 from triage.diagnosis.findings import Absent, Finding, Hit
-from triage.diagnosis.matching import ENDED, Facts
+from triage.diagnosis.matching import Facts
 from triage.knowledge.calibration import UNFITTED, Weights
 from triage.knowledge.clues import Clue
 from triage.knowledge.loading import Knowledge
@@ -145,8 +145,9 @@ def _sharpened(ranking: Ranking, sharpness: float) -> Ranking:
 
 def _is_clear(term: Term) -> bool:
     """Whether a hit is a telling line: an exit status, also as one of several signs, is not."""
-    told_by_exit = isinstance(term.finding, Hit) and term.finding.quote.startswith(ENDED)
-    return not told_by_exit and term.clue.kind not in ("exit", "memory") and weigh(term.clue, term.finding) >= TELLING
+    if not isinstance(term.finding, Hit) or term.finding.is_exit or term.clue.kind == "memory":
+        return False
+    return weigh(term.clue, term.finding) >= TELLING
 
 
 def _log_odds(share: float) -> float:

@@ -212,7 +212,7 @@ def _fix(first: Diagnosis, most: int | None, *, if_not: bool) -> list[Row]:
             rows.append(Row("fix", f"   {step.run}", role="command", hang=3))
         rows.append(Row("fix", f"   check: {step.verify}", role="dim", hang=3))
         if step.if_not and if_not:
-            rows.append(Row("fix", f"   if not: {step.if_not}", role="dim", hang=3))
+            rows.append(Row("fix", f"   still: {step.if_not}", role="dim", hang=3))
     return rows
 
 

@@ -9,7 +9,7 @@ from triage.crash import Environment, Library, Log
 
 _SYSTEMS = (
     ("windows", r"\b[A-Za-z]:\\[\w ]|\.dll\b|\bWindows (?:10|11|7|8|Server)\b|\.pyd\b"),
-    ("macos", r"/Users/\w|\.dylib\b|\bmacOS\b|Mac OS X"),
+    ("macos", r"/Users/\w|\.dylib\b|\bmacOS\b|Mac OS X|(?:mixed mode|interpreted mode)[^\n]{0,40}\bbsd-"),
     ("linux", r"/home/\w|\.so(?:\.\d+)*\b|/usr/lib|/proc/|\bUbuntu\b|\bDebian\b|\bCentOS\b|\bLinux\b"),
 )
 _PYTHON = r"(?:[Pp]ython(?: version:?)? ?|[Pp]ython)(?P<version>3\.\d{1,2}(?:\.\d{1,2})?)\b"
