@@ -156,6 +156,24 @@ def test_bash_says_it_in_words(line: str, name: str) -> None:
     assert _names(line) == {name}
 
 
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("120/500 [==>...........] - ETA: 1:02 - loss: 2.1371Killed", "SIGKILL"),
+        ("120/500 [==>...........] - ETA: 12sSegmentation fault", "SIGSEGV"),
+        ("120/500 [==>...........]Aborted", "SIGABRT"),
+        (" 37%|███▋      | 37/100 [00:10<00:17,  3.61it/s] 37%Illegal instruction", "SIGILL"),
+    ],
+)
+def test_a_progress_bar_ends_in_no_line_feed(line: str, name: str) -> None:
+    assert _names(line) == {name}
+
+
+def test_words_glued_to_a_word_are_no_end() -> None:
+    assert _names("nobodyKilled") == set()
+    assert _names("3 jobs were Killed in May") == set()
+
+
 @pytest.mark.parametrize(("line", "name"), ZSH)
 def test_zsh_says_it_in_small_letters(line: str, name: str) -> None:
     assert _names(line) == {name}

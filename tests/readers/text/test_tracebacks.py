@@ -152,6 +152,17 @@ def test_a_whole_traceback_is_believed_whatever_its_exception_is_called(last: st
     assert exception.frames == (PythonFrame("a.py", 3, "f"),)
 
 
+def test_a_notebook_names_the_exception_at_the_top_so_a_cut_traceback_still_has_its_type() -> None:
+    exception = _one(
+        "---------------------------------------------------------------------------\n"
+        "InternalError                             Traceback (most recent call last)\n"
+        "<ipython-input-5-0d1> in <module>\n"
+        "----> 1 model.fit(x, y)\n"
+    )
+    assert (exception.type, exception.message) == ("InternalError", "")
+    assert exception.frames == (PythonFrame("<ipython-input-5-0d1>", None, "<module>"),)
+
+
 def test_a_later_exception_does_not_get_the_frames_of_an_earlier_traceback() -> None:
     text = (
         "Traceback (most recent call last):\n"

@@ -58,6 +58,13 @@ _FORMS: tuple[tuple[tuple[str, ...], str, Callable[[Match, Place], ExitStatus | 
     ((": line ", "line "), rf"^(?:[\w./-]+: )?line \d+:\s+\d+ (?P<words>{_WORDS})\b", _by_words),
     # the words behind a prompt's output or a path, made certain by "(core dumped)"
     (("(core dumped)",), rf"(?P<words>{_WORDS})\s+\(core dumped\)", _by_words),
+    # the shell's words right behind a progress bar, which ends in no line feed: `loss: 2.1371Killed`, `ETA: 12sKilled`
+    (
+        ("Killed", "Segmentation", "Aborted", "Illegal", "Bus error", "Floating"),
+        r"[\d\]%](?:s|ms|it/s|s/it|s/step)?(?P<words>Killed|Segmentation fault|Aborted|Illegal instruction|Bus error|"
+        r"Floating point exception)\s*$",
+        _by_words,
+    ),
     # gdb, lldb, celery, fish, subprocess
     (
         ("signal",),

@@ -11,6 +11,8 @@ _IPYTHON_FRAME = (
     r"^(?:File )?([^\s:(]+\.py|<ipython-input[^>]*>|(?:Cell|Input) In ?\[\d+\])(?::(\d+)|, line (\d+))?"
     r"(?:,? in (.+))?$"
 )
+# A notebook names the exception above the frames, so that it is known even where the end was cut off.
+_HEADED = r"^([A-Z]\w*(?:Error|Exception|Interrupt|Exit))\s{2,}Traceback \(most recent call last\)"
 _ENDINGS = ("Error", "Exception", "Interrupt", "Exit", "Exceeded", "Group", "Pool", "Loss", "It")
 _LAST_LINE = (
     r"^(?:E\s{3,})?((?:[A-Za-z_]\w*\.)*_?[A-Z]\w*"
@@ -44,6 +46,7 @@ def extract(log: Log) -> tuple[PythonException, ...]:
     link: str | None = None
     frames: list[PythonFrame] | None = None
     message: _Message | None = None
+    headed: tuple[str, int] | None = None
 
     def finish() -> None:
         nonlocal message
@@ -62,17 +65,23 @@ def extract(log: Log) -> tuple[PythonException, ...]:
             finish()
         if _START in line:
             frames = []
+            heading = pattern(_HEADED).match(line)
+            headed = (heading[1], offset) if heading else None
         elif told:
             link, frames = told, None
         elif last:
             stack = tuple(reversed(frames or ()))
             message = _Message(PythonException(last[0], "", "", stack, link, log.place(offset), offset), last[1])
-            link = frames = None
+            link = frames = headed = None
         elif message is not None:
             message.add(line)
         elif frames is not None and (frame := _frame(line)):
             frames.append(frame)
     finish()
+    if headed is not None:
+        name, offset = headed
+        stack = tuple(reversed(frames or ()))
+        found.append(PythonException(name, "", "", stack, link, log.place(offset), offset))
     return tuple(found)
 
 
