@@ -82,7 +82,8 @@ def _rows_of(ops: Iterator[str], rows: list[Row]) -> list[Row]:
     for row in rows:
         by_name.setdefault(_bare(row["op"]), []).append(row)
     for op in ops:
-        if found := by_name.get(_bare(op)):
+        # FusedBatchNormV3 runs the kernel of FusedBatchNorm; not so the other way round.
+        if found := by_name.get(_bare(op)) or by_name.get(pattern(r"v\d$").sub("", _bare(op))):
             return found
     return []
 
@@ -100,7 +101,7 @@ def _rows_in_file(crash: Crash, rows: list[Row]) -> list[Row]:
 
 
 def _bare(name: str) -> str:
-    """A name as op, kernel class and generated function have it in common: MaxPoolGrad, MaxPoolingGradOp, max_pool_grad."""
+    """What op, kernel class and generated function have in common: MaxPoolGrad, MaxPoolingGradOp, max_pool_grad."""
     bare = name.removesuffix(_FALLBACK).replace("_", "").lower().replace("pooling", "pool")
     for suffix in ("kernel", "op", "base"):
         bare = bare.removesuffix(suffix) or bare
@@ -129,10 +130,9 @@ def _told(rows: list[Row], version: str | None, environment: Environment, tables
     named = what.format(rows[0]["op"], ", ".join(ids[:_MOST_IDS]) + more)
     needs = _python_needed(first, environment, tables)
     if version is None:
-        return {
-            "fixed_advice": f"{named} fixed in TensorFlow {first}{needs}; yours is not told.",
-            "fixed_pin": f"tensorflow>={first}",
-        }
+        # Without a requirement: who has a newer one already would be sent nowhere.
+        unsure = "yours is not told, and if it is newer, this is another bug"
+        return {"fixed_advice": f"{named} fixed in TensorFlow {first}{needs}; {unsure}."}
     line = ".".join(version.split(".")[:2])
     own = [_of_line(version, row["fixed"].split()) for row in rows]
     patch = max((release for release in own if release), key=order, default=None) if all(own) else None
