@@ -38,6 +38,8 @@ PLACEHOLDERS: Mapping[str, tuple[str, ...]] = {
     "card_advice": (),
     "card_pin": (),
     "library_wanted": ("file",),
+    "fixed_advice": (),
+    "fixed_pin": (),
 }
 # The CUDA runtime and cuDNN carry their version in the file's name; the other libraries are numbered on their own.
 _LIBRARY_FILES = (

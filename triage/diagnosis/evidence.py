@@ -38,11 +38,17 @@ def _diagnosis(rank: int, scored: Scored, share: float, facts: Facts, knowledge:
         if isinstance(term.finding, Hit):
             values.update(term.finding.values)
     filled = calculate(values, facts.crash.memory)
-    if _wanted(signature.fix) - filled.keys():
+    missing = _wanted(signature.fix) - filled.keys()
+    if missing:
         # Most fixes name no versions, and then the tables are not needed.
         from triage.diagnosis.compatibility import fitting
 
         filled = fitting(facts.crash.environment, values, knowledge.versions) | filled
+    if "fixed_advice" in missing:
+        # This one looks through the log, so only fixes that speak of repaired bugs pay for it.
+        from triage.diagnosis.repaired import repaired
+
+        filled = repaired(facts.crash, values.get("op"), knowledge.versions) | filled
     return Diagnosis(
         rank=rank,
         cause=signature.cause,
