@@ -1,0 +1,228 @@
+"""A minidump -> Crash: who died of what, where, among which libraries; and what such a dump cannot tell."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from triage.crash import (
+    Crash,
+    Dump,
+    Environment,
+    ExitStatus,
+    Fault,
+    Input,
+    Library,
+    Memory,
+    Place,
+    Process,
+    Resources,
+    RuntimeMessage,
+    Thread,
+)
+from triage.readers.interface import Stream, Unreadable
+from triage.readers.minidump import dying, naming
+from triage.readers.minidump import file as parts
+from triage.readers.minidump.contents import exception_of, modules_of, threads_of, unloaded_of
+from triage.readers.minidump.contradictions import contradictions_in
+from triage.readers.minidump.file import DumpFile, NotAMinidump
+from triage.readers.minidump.frames import Walker, faulting_module, seen_modules
+from triage.readers.minidump.linux import LinuxFacts, linux_facts
+from triage.readers.minidump.memory import DumpMemory, MemoryMap
+from triage.readers.minidump.missing import missing_in
+from triage.readers.minidump.package import handles_of
+from triage.readers.minidump.shapes import ExceptionRecord, Module, Registers, ThreadRecord
+from triage.readers.minidump.system import (
+    MemoryFigures,
+    ProcessTimes,
+    System,
+    assertion_of,
+    comments_of,
+    figures_of,
+    system_of,
+    times_of,
+)
+from triage.readers.spooling import as_file
+
+# The thread that crashed is walked in any case; the others while this lasts.
+_SECONDS_FOR_THE_REST = 1.0
+_MOST_THREADS = 256
+_COMMIT_LIMIT = "commit limit (RAM and page file)"
+
+
+class Facts(NamedTuple):
+    """Everything that was read, before it is put into the words of a crash."""
+
+    system: System
+    times: ProcessTimes
+    figures: MemoryFigures
+    linux: LinuxFacts
+    modules: tuple[Module, ...]
+    unloaded: tuple[Module, ...]
+    threads: tuple[ThreadRecord, ...]
+    exception: ExceptionRecord | None
+    # the program asked for the dump itself and lived on
+    by_request: bool
+
+
+class MinidumpReader:
+    """Reads minidumps of Windows, and those that Breakpad and Crashpad write elsewhere.
+
+    `path` is a file that holds the bytes already; `pe_directories` are where the person says that the program's own
+    files lie.
+    """
+
+    def __init__(self, path: str | None = None, pe_directories: Sequence[str] = ()) -> None:
+        self._path = path
+        self._pe_directories = tuple(pe_directories)
+
+    def read(self, name: str, input_id: int, head: bytes, rest: Stream) -> Crash:
+        """The facts in a dump; what it does not hold, and which kind of dump would, is said in `unread`."""
+        with as_file(self._path, name, head, rest) as path:
+            try:
+                with DumpFile(path) as dump:
+                    return _crash(dump, name, input_id, self._pe_directories)
+            except NotAMinidump as reason:
+                raise Unreadable(
+                    f"{name} cannot be read as a minidump ({reason}); copy it again, or give the console output of "
+                    "the same crash."
+                ) from None
+
+
+def _crash(dump: DumpFile, name: str, input_id: int, pe_directories: Sequence[str]) -> Crash:
+    facts = _facts(dump)
+    memory, map = DumpMemory(dump), MemoryMap(dump)
+    walker = Walker(facts.modules, memory, pe_directories)
+    exception = None if facts.by_request else facts.exception
+    crashed = next((t for t in facts.threads if facts.exception and t.id == facts.exception.thread_id), None)
+    registers = _registers(facts.exception, crashed)
+    threads = _threads(facts, walker, registers, died=exception is not None, place=Place(input_id))
+    died: ExitStatus | None = None
+    fault: Fault | None = None
+    if exception is not None:
+        died = dying.status_of(exception, facts.system)._replace(place=Place(input_id))
+        used = dying.stack_use(crashed, registers, memory) if facts.system.os == "windows" else None
+        fault = dying.fault_of(exception, registers, facts.system, died, map, used)
+    blamed = faulting_module(threads[0].native_stack) if exception and threads else None
+    said = contradictions_in(facts.system, facts.modules, walker.modules, facts.threads, facts.exception)
+    handles = handles_of(dump)
+    comments = comments_of(dump)
+    message = assertion_of(dump)
+    whole = not dump.broken and not memory.missing
+    process = Process(
+        facts.times.pid if facts.times.pid is not None else facts.linux.pid,
+        command=facts.linux.command or (facts.modules[0].file if facts.modules else None),
+        exit=died,
+        threads=threads,
+        fault=fault,
+        faulting_module=blamed,
+        dump=Dump(
+            taken=dump.taken or None,
+            started=facts.times.started,
+            user_seconds=facts.times.user_seconds,
+            kernel_seconds=facts.times.kernel_seconds,
+            full_memory=dump.has_full_memory,
+            contradictions=said,
+            unloaded=tuple(Library(module.file, module.version) for module in facts.unloaded),
+            handles=handles,
+            comments=comments,
+        ),
+    )
+    return Crash(
+        inputs=(Input(input_id, "minidump", name, complete=whole),),
+        processes=(process,),
+        messages=(RuntimeMessage("assertion", message, Place(input_id)),) if message else (),
+        memory=_memory(facts),
+        resources=Resources(threads=facts.linux.threads or len(facts.threads) or None),
+        environment=_environment(dump, facts),
+        unread=missing_in(
+            dump,
+            name,
+            died=exception is not None,
+            by_request=facts.by_request,
+            lost_bytes=memory.missing,
+            process=process,
+            modules=facts.modules,
+        ),
+    )
+
+
+def _facts(dump: DumpFile) -> Facts:
+    system = system_of(dump)
+    exception = exception_of(dump, system.architecture)
+    return Facts(
+        system,
+        times_of(dump),
+        figures_of(dump),
+        linux_facts(dump),
+        modules_of(dump),
+        unloaded_of(dump),
+        threads_of(dump, system.architecture),
+        exception,
+        exception is not None and dying.asked_for(exception, system),
+    )
+
+
+def _registers(exception: ExceptionRecord | None, thread: ThreadRecord | None) -> Registers | None:
+    """The exception's own registers; a handler in the process has moved those of its thread on."""
+    if exception is not None and exception.registers is not None:
+        return exception.registers
+    return thread.registers if thread else None
+
+
+def _threads(
+    facts: Facts, walker: Walker, registers: Registers | None, *, died: bool, place: Place
+) -> tuple[Thread, ...]:
+    """Every thread, the one that crashed first."""
+    blamed = facts.exception.thread_id if facts.exception else None
+    records = sorted(facts.threads, key=lambda thread: thread.id != blamed)[:_MOST_THREADS]
+    if died and blamed is not None and not any(record.id == blamed for record in records):
+        records.insert(0, ThreadRecord(blamed))
+    until = time.monotonic() + _SECONDS_FOR_THE_REST
+    found = []
+    for record in records:
+        is_blamed = died and record.id == blamed
+        stands = registers if is_blamed else record.registers
+        in_time = is_blamed or time.monotonic() < until
+        stack = walker.walk(stands) if stands is not None and in_time else None
+        found.append(
+            Thread(
+                record.name,
+                crashed=is_blamed,
+                native_stack=walker.native_frames(stack) if stack else (),
+                place=place,
+                seen_modules=seen_modules(stack) if stack else (),
+                id=record.id,
+            )
+        )
+    return tuple(found)
+
+
+def _memory(facts: Facts) -> Memory:
+    figures = facts.figures
+    return Memory(
+        peak_bytes=figures.peak or facts.linux.peak,
+        limit_bytes=figures.commit_limit,
+        limit_source=_COMMIT_LIMIT if figures.commit_limit else None,
+        machine_bytes=figures.physical,
+        machine_free_bytes=figures.available,
+    )
+
+
+def _environment(dump: DumpFile, facts: Facts) -> Environment:
+    system = facts.system
+    whole = bool(facts.modules) and parts.MODULES not in dump.broken and all(module.name for module in facts.modules)
+    build = facts.times.build if system.os == "windows" else facts.linux.distribution
+    return Environment(
+        os={"android": "linux"}.get(system.os or "", system.os),
+        os_version=f"{system.version} ({build})" if system.version and build else system.version or build,
+        python=naming.python_of(facts.modules),
+        cpu_flags=facts.linux.cpu_flags,
+        libraries=naming.libraries_of(facts.modules),
+        libraries_complete=whole,
+        loaded_twice=naming.loaded_twice(facts.modules),
+        interpreter=naming.interpreter_of(facts.modules),
+        architecture=system.architecture,
+        cpu=facts.linux.cpu or system.cpu,
+    )
