@@ -129,7 +129,10 @@ def redacted_text(text: str) -> str:
 
 
 def _user_names(report: Report) -> set[str]:
-    texts = [log.text for log in report.crash.logs] + [entry.name for entry in report.crash.inputs]
+    crash = report.crash
+    texts = [log.text for log in crash.logs] + [entry.name for entry in crash.inputs]
+    texts += [text for process in crash.processes if process.dump for text in process.dump.comments]
+    texts += [text for text in (crash.environment.interpreter,) if text]
     return {name for text in texts for name in pattern(_HOME).findall(text) if name.lower() not in _NOBODY}
 
 

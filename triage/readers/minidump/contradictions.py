@@ -18,6 +18,7 @@ _MOST_OF_A_KIND = 3
 def contradictions_in(
     system: System,
     modules: Sequence[Module],
+    unloaded: Sequence[Module],
     by_address: Modules,
     threads: Sequence[ThreadRecord],
     exception: ExceptionRecord | None,
@@ -35,9 +36,12 @@ def contradictions_in(
     elif thread is not None and thread.registers is not None:
         said += _of_two_contexts(exception.registers, thread.registers, by_address)
     if system.os == "windows" and registers is not None:
-        said += _of_addresses(system, exception, registers, by_address)
-    elif registers is not None and by_address.at(registers.pc) is None and modules:
-        said.append(f"the crash was at 0x{registers.pc:x}, which is in no module")
+        said += _of_addresses(system, exception, registers)
+    where = registers.pc if registers is not None else exception.address
+    if modules and by_address.at(where) is None:
+        gone = next((module.file for module in unloaded if module.holds(where)), None)
+        had = f", and {gone} had been there before it was unloaded" if gone else ""
+        said.append(f"the crash was at 0x{where:x}, which is in no module{had}")
     return tuple(said)
 
 
@@ -61,7 +65,7 @@ def _of_two_contexts(own: Registers, later: Registers, by_address: Modules) -> l
     return [f"the crashed thread stood in {place} when the dump was written; the exception tells where it crashed"]
 
 
-def _of_addresses(system: System, exception: ExceptionRecord, registers: Registers, by_address: Modules) -> list[str]:
+def _of_addresses(system: System, exception: ExceptionRecord, registers: Registers) -> list[str]:
     said = []
     address = exception.address
     if system.architecture == "x86":
@@ -71,6 +75,4 @@ def _of_addresses(system: System, exception: ExceptionRecord, registers: Registe
     slack = 1 if exception.code in _BREAKPOINTS else 0
     if not 0 <= abs(registers.pc - address) <= slack:
         said.append(f"the exception names the address 0x{address:x}, its registers stand at 0x{registers.pc:x}")
-    if by_address.at(address) is None:
-        said.append(f"the crash was at 0x{address:x}, which is in no module")
     return said

@@ -9,7 +9,8 @@ from triage.readers.minidump.shapes import AddressSpace, ExceptionRecord, Regist
 from triage.readers.minidump.system import System
 
 # Access violation, in-page error, guard page, stack overflow: for what, and where.
-_TELL_ADDRESS = {0xC0000005, 0xC0000006, 0x80000001, 0xC00000FD}
+_STACK_OVERFLOW = 0xC00000FD
+_TELL_ADDRESS = {0xC0000005, 0xC0000006, 0x80000001, _STACK_OVERFLOW}
 _ACCESS = {0: "read", 1: "write", 8: "execute"}
 # What Breakpad and Crashpad write when a program asks for a dump and lives on.
 _ASKED_FOR = {"windows": {0x0517A7ED, 0x0CCA11ED}, "linux": {0xFFFFFFFF}, "macos": {0x43507378}}
@@ -53,6 +54,9 @@ def fault_of(
 ) -> Fault | None:
     """What the processor could not do. `stack` is how much of its stack the thread used, and how much it has."""
     address, access = _touched(exception, registers, system, died)
+    says = _says(address, access, registers, system, map) if address is not None else None
+    if _family(system) == "windows" and exception.code == _STACK_OVERFLOW:
+        says = "the stack is used up"
     used, limit = stack or (None, None)
     return Fault(
         died.signal,
@@ -63,12 +67,19 @@ def fault_of(
         used,
         limit,
         parameters=exception.parameters,
-        says=_says(address, access, registers, system, map) if address is not None else None,
+        says=says,
     )
 
 
-def stack_use(thread: ThreadRecord | None, registers: Registers | None, memory: AddressSpace) -> tuple[int, int] | None:
-    """How much of its stack a thread of Windows used and how much it has, where the dump holds its TEB."""
+def stack_use(
+    exception: ExceptionRecord, thread: ThreadRecord | None, registers: Registers | None, memory: AddressSpace
+) -> tuple[int, int] | None:
+    """How much of its stack a thread of Windows used and how much it has, where the dump holds its TEB.
+
+    An overflow is by itself the news that all of it was used, and what was stored of the stack is what was used.
+    """
+    if exception.code == _STACK_OVERFLOW and thread is not None and thread.stack_size:
+        return thread.stack_size, thread.stack_size
     if thread is None or registers is None or not thread.teb or registers.architecture not in _TEB:
         return None
     width, base_at, kept_at = _TEB[registers.architecture]

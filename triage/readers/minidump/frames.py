@@ -47,14 +47,13 @@ class Walker:
         return Stack((frame,))
 
     def native_frames(self, stack: Stack) -> tuple[NativeFrame, ...]:
-        """A walked stack in the words of a crash; an address outside of all modules keeps its number."""
+        """A walked stack in the words of a crash."""
         return tuple(self._frame(frame) for frame in stack.frames)
 
     def _frame(self, frame: WalkedFrame) -> NativeFrame:
         module = self.modules.at(frame.pc)
         name = base_name(frame.module) if frame.module else None
-        offset = frame.offset if name else frame.pc
-        return NativeFrame(name, frame.function, offset, frame.trust, own=module is not None and is_own(module))
+        return NativeFrame(name, frame.function, frame.offset, frame.trust, own=module is not None and is_own(module))
 
 
 def seen_modules(stack: Stack) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from triage.readers.minidump import file as parts
 from triage.readers.minidump.file import DumpFile
 from triage.readers.minidump.naming import python_of
 from triage.readers.minidump.shapes import Module
+from triage.readers.minidump.system import System
 
 _MOST_BROKEN = 3
 _FULL = "a dump with full memory (procdump -ma, or MiniDumpWithFullMemory)"
@@ -23,13 +24,14 @@ def missing_in(
     lost_bytes: int,
     process: Process,
     modules: Sequence[Module],
+    system: System,
 ) -> tuple[str, ...]:
     """One sentence for each thing that is not there, what is broken first."""
     return (
         *_broken(dump, name, lost_bytes),
         *_end(dump, name, died=died, by_request=by_request),
-        *_stacks(dump, process, died=died, modules=modules),
-        *_lists(dump),
+        *_stacks(dump, process, died=died, modules=modules, system=system),
+        *_lists(dump, system),
     )
 
 
@@ -58,28 +60,29 @@ def _end(dump: DumpFile, name: str, *, died: bool, by_request: bool) -> list[str
     ]
 
 
-def _stacks(dump: DumpFile, process: Process, *, died: bool, modules: Sequence[Module]) -> list[str]:
+def _stacks(dump: DumpFile, process: Process, *, died: bool, modules: Sequence[Module], system: System) -> list[str]:
     said = []
+    windows = system.os in ("windows", None)
     first = process.threads[0] if process.threads else None
     frames = first.native_stack if first else ()
     if died and not frames:
         said.append("native stack: the dump has no registers of the thread that crashed")
     elif died and len(frames) == 1:
-        said.append(
-            "native stack: only its innermost frame is known; give the program's DLLs with --pe-dir DIR, or " + _FULL
-        )
+        more = f"give the program's DLLs with --pe-dir DIR, or {_FULL}" if windows else "a core would hold them all"
+        said.append(f"native stack: only its innermost frame is known; {more}")
     if died and frames and process.faulting_module is None:
-        said.append("faulting module: the frames that are known lie in Windows' own machinery, or in no module")
+        said.append("faulting module: the frames that are known lie in the system's own libraries, or in no module")
     if python_of(modules) and not any(thread.python_stack for thread in process.threads):
-        how = "could not be read from this dump" if dump.has_full_memory else f"{_FULL} would hold it"
+        how = f"{_FULL} would hold it" if windows else "a core would hold it"
+        how = "it could not be read from this dump" if dump.has_full_memory else how
         said.append(f"Python stack: {how}")
     return said
 
 
-def _lists(dump: DumpFile) -> list[str]:
+def _lists(dump: DumpFile, system: System) -> list[str]:
     said = []
     if parts.MODULES not in dump.streams:
         said.append("loaded libraries: the dump has no list of modules")
-    if parts.UNLOADED not in dump.streams and parts.SYSTEM in dump.streams:
+    if parts.UNLOADED not in dump.streams and system.os == "windows":
         said.append("unloaded libraries: a dump with MiniDumpWithUnloadedModules would list them")
     return said

@@ -35,7 +35,9 @@ _WELL_KNOWN = (
     "nvcuda.dll",
 )
 _LOOKS_LIKE = str.maketrans({"1": "l", "i": "l", "0": "o", "5": "s", "|": "l"})
-_SYSTEM_FOLDERS = re.compile(r"(?i)[\\/](?:windows|winnt)[\\/]|^/(?:usr/)?lib|^/system/|^/usr/(?:lib|local)/")
+_SYSTEM_FOLDERS = re.compile(
+    r"(?i)^(?:\\\\\?\\)?[A-Z]:\\(?:windows|winnt)\\|^\\SystemRoot\\|^/(?:usr/)?(?:local/)?lib|^/system/"
+)
 _INSTALLED = re.compile(r"(?i)[\\/](?:site-packages|dist-packages)[\\/]|[\\/]DLLs[\\/][^\\/]+$")
 
 

@@ -102,10 +102,12 @@ def _crash(dump: DumpFile, name: str, input_id: int, pe_directories: Sequence[st
     fault: Fault | None = None
     if exception is not None:
         died = dying.status_of(exception, facts.system)._replace(place=Place(input_id))
-        used = dying.stack_use(crashed, registers, memory) if facts.system.os == "windows" else None
+        used = dying.stack_use(exception, crashed, registers, memory) if facts.system.os == "windows" else None
         fault = dying.fault_of(exception, registers, facts.system, died, map, used)
     blamed = faulting_module(threads[0].native_stack) if exception and threads else None
-    said = contradictions_in(facts.system, facts.modules, walker.modules, facts.threads, facts.exception)
+    said = contradictions_in(
+        facts.system, facts.modules, facts.unloaded, walker.modules, facts.threads, facts.exception
+    )
     handles = handles_of(dump)
     comments = comments_of(dump)
     message = assertion_of(dump)
@@ -144,6 +146,7 @@ def _crash(dump: DumpFile, name: str, input_id: int, pe_directories: Sequence[st
             lost_bytes=memory.missing,
             process=process,
             modules=facts.modules,
+            system=facts.system,
         ),
     )
 
