@@ -77,6 +77,8 @@ def _reader_for(kind: str, label: str, path: str | None, hints: Hints) -> Reader
 
 _ONLY = "this version reads logs, pasted text, minidumps and Linux cores"
 _REFUSALS = {
+    "kernel-dump": "this is a dump of the Windows kernel, of a blue screen and not of a program; a driver is to blame "
+    "then, mostly the graphics driver.",
     "program": "this is a program or a library, not a core dump; give the core that it left, or its console output.",
     "mac-core": f"this is a core of macOS, and {_ONLY}; give the crash report in ~/Library/Logs/DiagnosticReports.",
     "compressed": "this file is compressed in a way that triage does not unpack; unpack it first.",

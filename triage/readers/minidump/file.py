@@ -47,6 +47,8 @@ NAMES = {
     THREAD_NAMES: "thread names",
     MAPS: "memory map",
 }
+# Without any of these nothing is known of a process.
+_TELLING = {THREADS, MODULES, MEMORY, EXCEPTION, SYSTEM, MEMORY64, MISC}
 
 
 class NotAMinidump(ValueError):
@@ -76,7 +78,11 @@ class DumpFile:
         if magic != b"MDMP":
             self._bytes.close()
             raise NotAMinidump("it does not begin as one")
-        self.streams: dict[int, Extent] = self._directory(count, directory)
+        try:
+            self.streams: dict[int, Extent] = self._directory(count, directory)
+        except NotAMinidump:
+            self._bytes.close()
+            raise
 
     def __enter__(self) -> DumpFile:
         return self
@@ -179,8 +185,8 @@ class DumpFile:
                 self.note(f"the {_name(kind)} lies beyond the end of the file", kind)
             else:
                 found[kind] = Extent(start, size)
-        if not found:
-            self.note("it holds no streams")
+        if not _TELLING & found.keys():
+            raise NotAMinidump("its directory lists nothing that could be read")
         return found
 
 

@@ -38,7 +38,14 @@ _LOOKS_LIKE = str.maketrans({"1": "l", "i": "l", "0": "o", "5": "s", "|": "l"})
 _SYSTEM_FOLDERS = re.compile(
     r"(?i)^(?:\\\\\?\\)?[A-Z]:\\(?:windows|winnt)\\|^\\SystemRoot\\|^/(?:usr/)?(?:local/)?lib|^/system/"
 )
-_INSTALLED = re.compile(r"(?i)[\\/](?:site-packages|dist-packages)[\\/]|[\\/]DLLs[\\/][^\\/]+$")
+_INSTALLED = re.compile(
+    r"(?i)[\\/](?:site|dist)-packages[\\/]|[\\/]DLLs[\\/][^\\/]+$|[\\/]Library[\\/](?:bin|mingw\w*)[\\/]"
+    r"|^[A-Z]:\\Program Files(?: \(x86\))?\\|[\\/]lib[\\/]python\d"
+)
+# Libraries of others that people copy to anywhere.
+_OF_OTHERS = re.compile(
+    r"(?i)^(?:cu(?:dnn|da|blas|fft|rand|solver|sparse|pti)|nv|mkl_|libiomp|libomp|vcomp|zlib|_pywrap_)"
+)
 
 
 def libraries_of(modules: Iterable[Module]) -> tuple[Library, ...]:
@@ -78,7 +85,8 @@ def is_own(module: Module) -> bool:
     """Whether a module lies neither with the system's nor with installed packages."""
     if _SYSTEM_FOLDERS.search(module.name) or _INSTALLED.search(module.name):
         return False
-    return not (_PYTHON.match(module.file) or _INTERPRETER.match(module.file) or is_machinery(module.name))
+    known = (_PYTHON, _INTERPRETER, _OF_OTHERS)
+    return not (any(pattern.match(module.file) for pattern in known) or is_machinery(module.name))
 
 
 def look_alike(name: str) -> str | None:
