@@ -307,6 +307,11 @@ def test_modules_that_overlap_and_names_that_only_look_right_are_told() -> None:
     assert "ntd1l.dll, which looks like ntdll.dll" in contradictions(DumpBuilder().module("ntd1l.dll", NTDLL))
 
 
+def test_two_modules_at_the_same_address_are_both_read() -> None:
+    dump = DumpBuilder().module("a.dll", 0x10000).module("a.dll", 0x10000, version=(1, 2, 3, 4))
+    assert "a.dll and a.dll claim the same addresses" in contradictions(dump)
+
+
 # ---------------------------------------------------------------- what is broken
 
 

@@ -16,7 +16,7 @@ class Modules:
     """The modules of a process by address."""
 
     def __init__(self, modules: Sequence[Module]) -> None:
-        self._sorted = sorted(modules)
+        self._sorted = sorted(modules, key=lambda module: module.base)
         self._bases = [module.base for module in self._sorted]
 
     def at(self, address: int) -> Module | None:

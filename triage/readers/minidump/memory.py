@@ -100,7 +100,7 @@ class MemoryMap:
 
     def __init__(self, dump: DumpFile) -> None:
         records = dump.headed_records(parts.REGIONS, _REGION, _MOST_REGIONS)
-        self._regions = sorted(_region(record) for record in records)
+        self._regions = sorted(map(_region, records), key=lambda region: region.start)
         self._starts = [region.start for region in self._regions]
 
     @property

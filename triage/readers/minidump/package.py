@@ -90,12 +90,12 @@ def _is_sound(dump: DumpFile) -> bool:
 
 
 def _parse(dump: DumpFile, kind: int) -> Any:
-    from minidump.minidumpfile import MinidumpFile  # takes longer to import than a small dump to read
-
     # It logs through the root logger, which is the person's own where we are used as a library.
     before = logging.root.manager.disable
     logging.disable(logging.CRITICAL)
     try:
+        from minidump.minidumpfile import MinidumpFile  # takes longer to import than a small dump to read
+
         return MinidumpFile.parse_external(_OneStream(dump, kind))
     except Exception as error:  # it raises whatever the broken bytes bring about
         dump.note(f"the {parts.NAMES[kind]} could not be read ({type(error).__name__})", kind)
