@@ -91,8 +91,8 @@ bench-start: $(VENV)-bench/.made
 fuzz-minidump: $(VENV)/.triage
 	@$(BIN)/python tests/fuzzing/fuzz_minidump.py --count $(COUNT) --seed $(SEED)
 
-bench-minidump: $(VENV)/.triage
-	@$(BIN)/python benchmarks/minidump_size.py
+bench-minidump: $(VENV)-bench/.made
+	@$(VENV)-bench/bin/python benchmarks/minidump.py
 
 bench-run: $(VENV)-bench/.made $(VENV)/.tensorflow
 	@PAIRS=$(PAIRS) TENSORFLOW_PYTHON=$(CURDIR)/$(BIN)/python $(VENV)-bench/bin/python benchmarks/run.py
