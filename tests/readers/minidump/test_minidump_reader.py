@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import gzip
+import json
 import struct
 from collections.abc import Sequence
+from importlib.resources import files
 from typing import Any
 
+import jsonschema
 import minidumps
 import pytest
 from minidumps import CUDNN, KERNELBASE, NTDLL, PYTHON, DumpBuilder, tensorflow_dump
@@ -95,6 +98,23 @@ def test_the_use_of_a_stack_is_read_from_the_thread_block() -> None:
     fault = process_in(dump).fault
     assert fault is not None
     assert (fault.stack_used_bytes, fault.stack_limit_bytes) == (0x1000, 0x100000)
+
+
+@pytest.mark.parametrize(
+    ("code", "instruction", "says"),
+    [
+        (b"\x0f\x0b", "ud2", "must never come"),
+        (b"\xc5\xfd\x6f\x07", None, "AVX, AVX2 and FMA are (bytes c5 fd 6f 07"),
+        (b"\x62\xf1\x7c\x48", None, "AVX-512"),
+        (b"\xf3\x0f\xb8\xc0", None, "begins with the bytes f3 0f b8 c0"),
+    ],
+)
+def test_an_instruction_that_the_processor_lacks_tells_its_extension(
+    code: bytes, instruction: str | None, says: str
+) -> None:
+    fault = process_in(tensorflow_dump(0xC000001D, ()).memory(CUDNN + 0x1234, code + bytes(12))).fault
+    assert fault is not None
+    assert fault.instruction == instruction and says in (fault.says or "")
 
 
 @pytest.mark.parametrize(("code", "signal"), [(6, "SIGABRT"), (8, "SIGFPE"), (11, "SIGSEGV")])
@@ -312,6 +332,11 @@ def test_two_modules_at_the_same_address_are_both_read() -> None:
     assert "a.dll and a.dll claim the same addresses" in contradictions(dump)
 
 
+def test_a_32_bit_program_that_a_64_bit_tool_dumped_is_told() -> None:
+    dump = DumpBuilder().module(r"C:\Windows\System32\wow64cpu.dll", CUDNN)
+    assert "a 64-bit tool dumped this 32-bit program" in contradictions(dump)
+
+
 # ---------------------------------------------------------------- what is broken
 
 
@@ -375,6 +400,23 @@ def test_log_and_dump_are_one_incident() -> None:
     assert report.crash.processes[0].faulting_module == "cudnn64_8.dll"
     assert report.crash.processes[0].dump is not None
     assert report.crash.records and report.diagnoses[0].cause == "native.check-failed"
+
+
+def test_the_json_of_a_dump_keeps_to_its_schema() -> None:
+    schema = json.loads(files("triage.reports").joinpath("report.schema.json").read_text("utf-8"))
+    dump = tensorflow_dump(ACCESS_VIOLATION, (1, 5)).handle("File").unloaded("x.dll", 1).comment("hello")
+    report = json.loads(json_report.render(triage.analyze(dump.build())))
+    jsonschema.validate(report, schema)
+    (process,) = report["crash"]["processes"]
+    assert process["faulting_module"] == "cudnn64_8.dll"
+    assert process["dump"]["handles"] == {"File": 1} and process["dump"]["comments"] == ["hello"]
+    assert process["fault"]["parameters"] == ["0x1", "0x5"] and "null pointer" in process["fault"]["says"]
+    assert process["threads"][0]["id"] == 1 and process["threads"][0]["seen_modules"] == []
+
+
+def test_a_dump_is_read_from_standard_input(run_triage) -> None:
+    done = run_triage("analyze", "-", "--format", "json", input=tensorflow_dump().build())
+    assert json.loads(done.stdout)["crash"]["processes"][0]["exit"]["subcode"] == 7
 
 
 def test_the_report_hides_who_it_was() -> None:

@@ -25,6 +25,8 @@ def contradictions_in(
 ) -> tuple[str, ...]:
     """One sentence for each thing that does not fit."""
     said = _of_modules(modules, by_address)
+    if system.architecture == "x64" and any(module.file.lower() == "wow64cpu.dll" for module in modules):
+        said.append("a 64-bit tool dumped this 32-bit program: registers and stacks are those of Windows' own layer")
     if exception is None:
         return tuple(said)
     thread = next((one for one in threads if one.id == exception.thread_id), None)

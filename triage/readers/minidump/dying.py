@@ -10,6 +10,7 @@ from triage.readers.minidump.system import System
 
 # Access violation, in-page error, guard page, stack overflow: for what, and where.
 _STACK_OVERFLOW = 0xC00000FD
+_ILLEGAL_INSTRUCTION, _LONGEST_INSTRUCTION = 0xC000001D, 15
 _TELL_ADDRESS = {0xC0000005, 0xC0000006, 0x80000001, _STACK_OVERFLOW}
 _ACCESS = {0: "read", 1: "write", 8: "execute"}
 # What Breakpad and Crashpad write when a program asks for a dump and lives on.
@@ -50,25 +51,44 @@ def fault_of(
     system: System,
     died: ExitStatus,
     map: MemoryMap,
+    memory: AddressSpace,
     stack: tuple[int, int] | None,
 ) -> Fault | None:
     """What the processor could not do. `stack` is how much of its stack the thread used, and how much it has."""
     address, access = _touched(exception, registers, system, died)
     says = _says(address, access, registers, system, map) if address is not None else None
+    instruction = None
     if _family(system) == "windows" and exception.code == _STACK_OVERFLOW:
         says = "the stack is used up"
+    elif registers is not None and (died.signal == "SIGILL" or exception.code == _ILLEGAL_INSTRUCTION):
+        instruction, says = _illegal(memory.read(registers.pc, _LONGEST_INSTRUCTION), registers.architecture)
     used, limit = stack or (None, None)
     return Fault(
         died.signal,
         address,
         access,
-        None,
+        instruction,
         tuple(registers.values.items()) if registers else (),
         used,
         limit,
         parameters=exception.parameters,
         says=says,
     )
+
+
+def _illegal(code: bytes, architecture: str) -> tuple[str | None, str | None]:
+    """The instruction that the processor did not know, and what its first bytes tell of the extension it is from."""
+    if architecture == "arm64" or not code:
+        return None, None
+    if code.startswith(b"\x0f\x0b"):
+        return "ud2", "an instruction that compilers put where the program must never come"
+    if code[0] in (0xC4, 0xC5):
+        kind = "as those of AVX, AVX2 and FMA are"
+    elif code[0] == 0x62:
+        kind = "as those of AVX-512 are"
+    else:
+        return None, f"the instruction begins with the bytes {code[:6].hex(' ')}"
+    return None, f"the instruction is coded {kind} (bytes {code[:6].hex(' ')})"
 
 
 def stack_use(

@@ -4,7 +4,7 @@ Left alone it picks the registers of the thread instead of the exception's, refu
 does not know, and loops up to whatever count a broken file claims. So contexts, modules, threads, memory and the
 figures come from our own reader, which needs them checked anyway. The package reads the list of open handles, whose
 layout has two forms that it knows. It sees a small file of our making, a header and one stream that was checked; it
-may read only so much, and whatever it raises is a note.
+may read only so much, and where it raises anything our own reader counts the handles.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ _MOST_HANDLES = 20_000
 _MOST_READS = 1_000_000
 _MOST_BYTES = 32 << 20
 _HEAD = struct.Struct("<4sIIIIIQ")
+_HANDLE = struct.Struct("<QIIIIII")
 _HANDLE_SIZES = (32, 40)
 
 
@@ -70,10 +71,12 @@ def handles_of(dump: DumpFile) -> tuple[tuple[str, int], ...]:
     """How many handles of each type were open, most first."""
     if not _is_sound(dump):
         return ()
-    parsed = _parse(dump, parts.HANDLES)
-    handles = getattr(getattr(parsed, "handles", None), "handles", ())
-    counts = Counter(clean(handle.TypeName or "") or "of an unnamed type" for handle in handles)
-    return tuple(counts.most_common())
+    handles = getattr(_parse(dump, parts.HANDLES), "handles", None)
+    if handles is not None:
+        types = [clean(handle.TypeName or "") for handle in handles.handles]
+    else:
+        types = [dump.string(record[1]) for record in dump.headed_records(parts.HANDLES, _HANDLE, _MOST_HANDLES)]
+    return tuple(Counter(name or "of an unnamed type" for name in types).most_common())
 
 
 def _is_sound(dump: DumpFile) -> bool:
@@ -98,7 +101,7 @@ def _parse(dump: DumpFile, kind: int) -> Any:
 
         return MinidumpFile.parse_external(_OneStream(dump, kind))
     except Exception as error:  # it raises whatever the broken bytes bring about
-        dump.note(f"the {parts.NAMES[kind]} could not be read ({type(error).__name__})", kind)
+        dump.note(f"the {parts.NAMES[kind]} is damaged ({type(error).__name__})", kind)
         return None
     finally:
         logging.disable(before)

@@ -103,7 +103,7 @@ def _crash(dump: DumpFile, name: str, input_id: int, pe_directories: Sequence[st
     if exception is not None:
         died = dying.status_of(exception, facts.system)._replace(place=Place(input_id))
         used = dying.stack_use(exception, crashed, registers, memory) if facts.system.os == "windows" else None
-        fault = dying.fault_of(exception, registers, facts.system, died, map, used)
+        fault = dying.fault_of(exception, registers, facts.system, died, map, memory, used)
     blamed = faulting_module(threads[0].native_stack) if exception and threads else None
     said = contradictions_in(
         facts.system, facts.modules, facts.unloaded, walker.modules, facts.threads, facts.exception
