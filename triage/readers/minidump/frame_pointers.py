@@ -1,6 +1,7 @@
-"""Stacks that are linked lists: x86's ebp and ARM64's x29 point to where the caller's was saved, beside the return address.
+"""Stacks that are linked lists: ebp of x86 and x29 of ARM64 point to where the caller's own was saved.
 
-A function that does without breaks the chain, so each link must look like one: further up, not too far, and back into code.
+The return address lies beside it. A function that does without breaks the chain, so each link must look like one:
+further up, not too far, and back into code.
 """
 
 from __future__ import annotations
@@ -35,13 +36,13 @@ def _linked(code: Code, memory: AddressSpace, registers: Registers, width: int) 
         pc &= _ADDRESS_BITS
     if saved == 0 and pc == 0:
         return registers._replace(pc=0, sp=fp + 2 * width)
-    if saved and saved <= fp or not _is_code(code, pc, registers.architecture):
+    if (saved and saved <= fp) or not _is_code(code, pc, registers.architecture):
         return None
     return registers._replace(pc=pc, sp=fp + 2 * width, fp=saved)
 
 
 def bad_jump_caller(code: Code, memory: AddressSpace, registers: Registers) -> Registers | None:
-    """The caller where a call went to an address without code: still on top of the stack, or in ARM64's link register."""
+    """The caller where a call went to an address without code: on top of the stack, or in ARM64's link register."""
     if code.modules.at(registers.pc):
         return None
     if registers.architecture == "arm64":

@@ -10,6 +10,7 @@ from triage.readers.minidump.module_map import ModuleMap
 from triage.readers.minidump.pe_image import Image, NotHeld
 from triage.readers.minidump.scanning import Code, Images, modules_seen
 from triage.readers.minidump.shapes import AddressSpace, Module, Registers, Stack, WalkedFrame
+from triage.readers.minidump.x64_leaves import leave_leaf
 from triage.readers.minidump.x64_machine import RSP, Machine, machine_of
 from triage.readers.minidump.x64_unwinding import unwind
 
@@ -79,7 +80,7 @@ class _Walk:
             return "cfi", not unwind(machine, image, module.base, function, interrupted=interrupted)
         if not interrupted or not image.is_code(at - module.base):
             raise NotHeld  # a function without unwind data calls nobody
-        machine.step_out()
+        leave_leaf(machine, image, module.base)
         return "leaf", True
 
     def _out_of_nowhere(self, machine: Machine, interrupted: bool) -> str:

@@ -52,7 +52,7 @@ def _code(machine: Machine, image: Image, at: int, size: int) -> bytes:
 
 def _parse(code: bytes, at: int, image: Image, function: Function) -> _Epilog | None:
     base, add, length = _stack_adjustment(code)
-    pops = []
+    pops: list[int] = []
     while len(pops) < _MAX_POPS:
         prefix = code[length] if len(code) > length + 1 and code[length] & 0xF0 == 0x40 else 0
         opcode = code[length + 1] if prefix else (code[length] if len(code) > length else 0)

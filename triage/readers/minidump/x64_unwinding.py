@@ -124,7 +124,7 @@ def _codes(slots: bytes, version: int) -> tuple[Code, ...]:
 
 def _slots_of(operation: int, info: int, version: int) -> int:
     """How many slots of two bytes a code takes."""
-    if operation == _ALLOC_LARGE and info > 1 or operation == _MACHINE_FRAME and info > 1:
+    if operation in (_ALLOC_LARGE, _MACHINE_FRAME) and info > 1:
         raise NotHeld
     if operation == _ALLOC_LARGE:
         return 3 if info else 2
