@@ -74,10 +74,16 @@ class AddressSpace(Protocol):
 
 
 class Stack(NamedTuple):
-    """A walked thread. `seen` are modules found by scanning: addresses lay about on the stack, which is no call."""
+    """A walked thread. `seen` are modules found by scanning: addresses lay about on the stack, which is no call.
+
+    `left_out` counts frames further out that were walked and not kept (a stack that ran over repeats itself);
+    `wanted` is the module whose PE file would let the walk go on.
+    """
 
     frames: tuple[WalkedFrame, ...] = ()
     seen: tuple[str, ...] = ()
+    left_out: int = 0
+    wanted: str | None = None
 
 
 class WalkedFrame(NamedTuple):
