@@ -144,7 +144,8 @@ class Fault(NamedTuple):
     """What the processor did when the signal came: the instruction, the address it touched, and the registers.
 
     `access` is read, write or execute. `stack_used_bytes` of `stack_limit_bytes` tells an overflowing stack from a
-    wild pointer. `parameters` are those of a Windows exception, `says` is what the address tells by itself.
+    wild pointer. `parameters` are those of a Windows exception, `says` is what the address tells by itself,
+    `missing_library` a library that could not be loaded when it was first called.
     """
 
     signal: str | None = None
@@ -156,6 +157,7 @@ class Fault(NamedTuple):
     stack_limit_bytes: int | None = None
     parameters: tuple[int, ...] = ()
     says: str | None = None
+    missing_library: str | None = None
 
 
 class Dump(NamedTuple):

@@ -133,6 +133,7 @@ def _fault(fault: Fault) -> dict[str, Any]:
         "stack_limit_bytes": fault.stack_limit_bytes,
         "parameters": [_hex(value) for value in fault.parameters],
         "says": fault.says,
+        "missing_library": fault.missing_library,
     }
 
 

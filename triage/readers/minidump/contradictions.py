@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from triage.crash import base_name
-from triage.readers.minidump.frames import Modules
+from triage.readers.minidump.module_map import ModuleMap
 from triage.readers.minidump.naming import look_alike
 from triage.readers.minidump.shapes import ExceptionRecord, Module, Registers, ThreadRecord
 from triage.readers.minidump.system import System
@@ -19,12 +20,12 @@ def contradictions_in(
     system: System,
     modules: Sequence[Module],
     unloaded: Sequence[Module],
-    by_address: Modules,
     threads: Sequence[ThreadRecord],
     exception: ExceptionRecord | None,
 ) -> tuple[str, ...]:
     """One sentence for each thing that does not fit."""
-    said = _of_modules(modules, by_address)
+    by_address = ModuleMap(modules)
+    said = _of_modules(modules)
     if system.architecture == "x64" and any(module.file.lower() == "wow64cpu.dll" for module in modules):
         said.append("a 64-bit tool dumped this 32-bit program: registers and stacks are those of Windows' own layer")
     if exception is None:
@@ -47,18 +48,20 @@ def contradictions_in(
     return tuple(said)
 
 
-def _of_modules(modules: Sequence[Module], by_address: Modules) -> list[str]:
+def _of_modules(modules: Sequence[Module]) -> list[str]:
     said = []
-    if pair := by_address.overlapping():
-        one, two = pair
-        said.append(f"{one.file} and {two.file} claim the same addresses (0x{two.base:x})")
+    ordered = sorted(modules, key=lambda module: module.base)
+    for one, two in pairwise(ordered):
+        if two.base < one.base + one.size:
+            said.append(f"{one.file} and {two.file} claim the same addresses (0x{two.base:x})")
+            break
     for module in modules:
         if (known := look_alike(module.name)) and len(said) <= _MOST_OF_A_KIND:
             said.append(f"a module is called {module.file}, which looks like {known} and is not it ({module.name})")
     return said
 
 
-def _of_two_contexts(own: Registers, later: Registers, by_address: Modules) -> list[str]:
+def _of_two_contexts(own: Registers, later: Registers, by_address: ModuleMap) -> list[str]:
     """A handler in the process writes the dump later: its thread has moved on, and the exception's registers count."""
     if own.pc == later.pc:
         return []

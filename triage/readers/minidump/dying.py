@@ -53,7 +53,7 @@ def fault_of(
     map: MemoryMap,
     memory: AddressSpace,
     stack: tuple[int, int] | None,
-) -> Fault | None:
+) -> Fault:
     """What the processor could not do. `stack` is how much of its stack the thread used, and how much it has."""
     address, access = _touched(exception, registers, system, died)
     says = _says(address, access, registers, system, map) if address is not None else None

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from triage.crash import Process
+from triage.crash import NativeFrame, Process
 from triage.readers.minidump import file as parts
 from triage.readers.minidump.file import DumpFile
+from triage.readers.minidump.frames import Threads
 from triage.readers.minidump.naming import python_of
 from triage.readers.minidump.shapes import Module
 from triage.readers.minidump.system import System
@@ -25,12 +26,15 @@ def missing_in(
     process: Process,
     modules: Sequence[Module],
     system: System,
+    walked: Threads,
+    notes: Sequence[str],
 ) -> tuple[str, ...]:
     """One sentence for each thing that is not there, what is broken first."""
     return (
         *_broken(dump, name, lost_bytes),
         *_end(dump, name, died=died, by_request=by_request),
-        *_stacks(dump, process, died=died, modules=modules, system=system),
+        *_stacks(dump, process, died=died, modules=modules, system=system, walked=walked),
+        *notes[:_MOST_BROKEN],
         *_lists(dump, system),
     )
 
@@ -60,23 +64,39 @@ def _end(dump: DumpFile, name: str, *, died: bool, by_request: bool) -> list[str
     ]
 
 
-def _stacks(dump: DumpFile, process: Process, *, died: bool, modules: Sequence[Module], system: System) -> list[str]:
+def _stacks(
+    dump: DumpFile, process: Process, *, died: bool, modules: Sequence[Module], system: System, walked: Threads
+) -> list[str]:
     said = []
-    windows = system.os in ("windows", None)
-    first = process.threads[0] if process.threads else None
-    frames = first.native_stack if first else ()
+    frames = process.threads[0].native_stack if process.threads else ()
     if died and not frames:
         said.append("native stack: the dump has no registers of the thread that crashed")
-    elif died and len(frames) == 1:
-        more = f"give the program's DLLs with --pe-dir DIR, or {_FULL}" if windows else "a core would hold them all"
-        said.append(f"native stack: only its innermost frame is known; {more}")
+    elif died and (walked.wanted or len(frames) == 1):
+        said.append(f"native stack: {_how_far(frames)}; {_more_frames(system, walked.wanted)}")
     if died and frames and process.faulting_module is None:
         said.append("faulting module: the frames that are known lie in the system's own libraries, or in no module")
     if python_of(modules) and not any(thread.python_stack for thread in process.threads):
-        how = f"{_FULL} would hold it" if windows else "a core would hold it"
-        how = "it could not be read from this dump" if dump.has_full_memory else how
-        said.append(f"Python stack: {how}")
+        said.append(_no_python(dump, system, walked.no_python))
     return said
+
+
+def _how_far(frames: Sequence[NativeFrame]) -> str:
+    return "only its innermost frame is known" if len(frames) == 1 else f"only its inner {len(frames)} frames are known"
+
+
+def _more_frames(system: System, wanted: str | None) -> str:
+    if system.os not in ("windows", None):
+        return "a core would hold them all"
+    return f"give the folder of {wanted or 'the DLLs'} with --pe-dir DIR, or {_FULL}"
+
+
+def _no_python(dump: DumpFile, system: System, reason: str | None) -> str:
+    if reason:
+        return reason.replace("Python frames:", "Python stack:")
+    if system.os not in ("windows", None):
+        return "Python stack: a core would hold it"
+    how = "it could not be read from this dump" if dump.has_full_memory else f"{_FULL} would hold it"
+    return f"Python stack: {how}"
 
 
 def _lists(dump: DumpFile, system: System) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -19,19 +18,20 @@ from triage.crash import (
     Process,
     Resources,
     RuntimeMessage,
-    Thread,
 )
 from triage.readers.interface import Stream, Unreadable
 from triage.readers.minidump import dying, naming
 from triage.readers.minidump import file as parts
 from triage.readers.minidump.contents import exception_of, modules_of, threads_of, unloaded_of
 from triage.readers.minidump.contradictions import contradictions_in
+from triage.readers.minidump.delay_load import MissingImport, missing_import
 from triage.readers.minidump.file import DumpFile, NotAMinidump
-from triage.readers.minidump.frames import Walker, faulting_module, seen_modules
+from triage.readers.minidump.frames import Threads, faulting_module
 from triage.readers.minidump.linux import LinuxFacts, linux_facts
 from triage.readers.minidump.memory import DumpMemory, MemoryMap
 from triage.readers.minidump.missing import missing_in
 from triage.readers.minidump.package import handles_of
+from triage.readers.minidump.pe_files import ImageFinder
 from triage.readers.minidump.shapes import ExceptionRecord, Module, Registers, ThreadRecord
 from triage.readers.minidump.system import (
     MemoryFigures,
@@ -45,9 +45,6 @@ from triage.readers.minidump.system import (
 )
 from triage.readers.spooling import as_file
 
-# The thread that crashed is walked in any case; the others while this lasts.
-_SECONDS_FOR_THE_REST = 1.0
-_MOST_THREADS = 256
 _COMMIT_LIMIT = "commit limit (RAM and page file)"
 
 
@@ -64,6 +61,11 @@ class Facts(NamedTuple):
     exception: ExceptionRecord | None
     # the program asked for the dump itself and lived on
     by_request: bool
+
+    @property
+    def may_have_python(self) -> bool:
+        """Whether there may be an interpreter whose frames can be read out of a dump."""
+        return (self.system.os, self.system.architecture) == ("windows", "x64")
 
 
 class MinidumpReader:
@@ -91,23 +93,27 @@ class MinidumpReader:
 
 
 def _crash(dump: DumpFile, name: str, input_id: int, pe_directories: Sequence[str]) -> Crash:
+    memory = DumpMemory(dump)
+    with ImageFinder(memory, pe_directories) as images:
+        return _crash_with(dump, memory, images, name, input_id)
+
+
+def _crash_with(dump: DumpFile, memory: DumpMemory, images: ImageFinder, name: str, input_id: int) -> Crash:
     facts = _facts(dump)
-    memory, map = DumpMemory(dump), MemoryMap(dump)
-    walker = Walker(facts.modules, memory, pe_directories)
     exception = None if facts.by_request else facts.exception
     crashed = next((t for t in facts.threads if facts.exception and t.id == facts.exception.thread_id), None)
     registers = _registers(facts.exception, crashed)
-    threads = _threads(facts, walker, registers, died=exception is not None, place=Place(input_id))
+    walked = Threads(facts.modules, memory, images, has_python=facts.may_have_python)
+    blamed = exception.thread_id if exception else None
+    threads = walked.crashed_first(facts.threads, blamed, registers, Place(input_id))
     died: ExitStatus | None = None
     fault: Fault | None = None
     if exception is not None:
         died = dying.status_of(exception, facts.system)._replace(place=Place(input_id))
         used = dying.stack_use(exception, crashed, registers, memory) if facts.system.os == "windows" else None
-        fault = dying.fault_of(exception, registers, facts.system, died, map, memory, used)
-    blamed = faulting_module(threads[0].native_stack) if exception and threads else None
-    said = contradictions_in(
-        facts.system, facts.modules, facts.unloaded, walker.modules, facts.threads, facts.exception
-    )
+        fault = dying.fault_of(exception, registers, facts.system, died, MemoryMap(dump), memory, used)
+        fault = _with_missing_library(fault, missing_import(exception, facts.modules, memory, images))
+    said = contradictions_in(facts.system, facts.modules, facts.unloaded, facts.threads, facts.exception)
     handles = handles_of(dump)
     comments = comments_of(dump)
     message = assertion_of(dump)
@@ -118,7 +124,7 @@ def _crash(dump: DumpFile, name: str, input_id: int, pe_directories: Sequence[st
         exit=died,
         threads=threads,
         fault=fault,
-        faulting_module=blamed,
+        faulting_module=faulting_module(threads[0].native_stack) if died and threads else None,
         dump=Dump(
             taken=dump.taken or None,
             started=facts.times.started,
@@ -147,6 +153,8 @@ def _crash(dump: DumpFile, name: str, input_id: int, pe_directories: Sequence[st
             process=process,
             modules=facts.modules,
             system=facts.system,
+            walked=walked,
+            notes=images.notes,
         ),
     )
 
@@ -174,32 +182,15 @@ def _registers(exception: ExceptionRecord | None, thread: ThreadRecord | None) -
     return thread.registers if thread else None
 
 
-def _threads(
-    facts: Facts, walker: Walker, registers: Registers | None, *, died: bool, place: Place
-) -> tuple[Thread, ...]:
-    """Every thread, the one that crashed first."""
-    blamed = facts.exception.thread_id if facts.exception else None
-    records = sorted(facts.threads, key=lambda thread: thread.id != blamed)[:_MOST_THREADS]
-    if died and blamed is not None and not any(record.id == blamed for record in records):
-        records.insert(0, ThreadRecord(blamed))
-    until = time.monotonic() + _SECONDS_FOR_THE_REST
-    found = []
-    for record in records:
-        is_blamed = died and record.id == blamed
-        stands = registers if is_blamed else record.registers
-        in_time = is_blamed or time.monotonic() < until
-        stack = walker.walk(stands) if stands is not None and in_time else None
-        found.append(
-            Thread(
-                record.name,
-                crashed=is_blamed,
-                native_stack=walker.native_frames(stack) if stack else (),
-                place=place,
-                seen_modules=seen_modules(stack) if stack else (),
-                id=record.id,
-            )
-        )
-    return tuple(found)
+def _with_missing_library(fault: Fault, missing: MissingImport | None) -> Fault:
+    """The fault of a delay load, with what was looked for as far as its names can be read."""
+    if missing is None:
+        return fault
+    what = missing.dll or "a library whose name the dump does not hold"
+    asked = f", which {missing.asked_by} needs" if missing.asked_by else ""
+    function = f" for {missing.function}" if missing.function else ""
+    error = f" (Windows error {missing.error})" if missing.error else ""
+    return fault._replace(says=f"could not load {what}{asked}{function}{error}", missing_library=missing.dll)
 
 
 def _memory(facts: Facts) -> Memory:
