@@ -12,7 +12,7 @@ from typing import Any
 import jsonschema
 import minidumps
 import pytest
-from minidumps import CUDNN, KERNELBASE, NTDLL, PYTHON, DumpBuilder, tensorflow_dump
+from minidumps import CUDNN, KERNELBASE, NTDLL, PYTHON, TENSORFLOW, DumpBuilder, tensorflow_dump
 
 import triage
 from triage.crash import Crash, Process
@@ -215,6 +215,23 @@ def test_arm64_and_x86_registers_are_read() -> None:
     assert process.fault.address == 0x45
     assert process.dump is not None
     assert any("upper half was dropped" in text for text in process.dump.contradictions)
+
+
+def test_the_library_that_a_delay_load_did_not_find_is_named() -> None:
+    record = struct.pack("<I4xQQQI4xQQQI", 72, TENSORFLOW + 8, 0, 0x3000, 1, 0x3100, 0, 0, 126)
+    dump = tensorflow_dump(0xC06D007E, (0x2000,), pc=KERNELBASE + 0x100)
+    dump.memory(0x2000, record.ljust(128, b"\0")).memory(0x3000, b"cublas64_99.dll\0".ljust(0x100, b"\0"))
+    fault = process_in(dump.memory(0x3100, b"cublasCreate\0".ljust(0x400, b"\0"))).fault
+    assert fault is not None and fault.missing_library == "cublas64_99.dll"
+    assert fault.says == (
+        "could not load cublas64_99.dll, which _pywrap_tensorflow_internal.pyd needs for cublasCreate "
+        "(Windows error 126)"
+    )
+
+
+def test_a_folder_of_dlls_that_is_not_there_is_told() -> None:
+    unread = crash_in(tensorflow_dump(), pe_directories=["/no/such/folder"]).unread
+    assert any("/no/such/folder" in text for text in unread)
 
 
 # ---------------------------------------------------------------- among what

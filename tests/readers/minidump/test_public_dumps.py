@@ -69,6 +69,29 @@ def test_names_of_threads_and_a_module_that_only_looks_like_ntdll() -> None:
     assert any("ntd1l.dll, which looks like ntdll.dll" in sentence for sentence in process.dump.contradictions)
 
 
+def test_frames_that_are_computed_are_a_stack_and_what_lies_about_is_not() -> None:
+    walked = crash_in("breakpad/thread_name_list.dmp").processes[0].threads[0]
+    assert [(frame.module, frame.trust) for frame in walked.native_stack] == [
+        ("allocer32.exe", "context"),
+        ("kernel32.dll", "frame_pointer"),
+        ("ntdll.dll", "frame_pointer"),
+        ("ntdll.dll", "frame_pointer"),
+    ]
+    alone = crash_in("breakpad/tiny-exe-fastfail.dmp").processes[0].threads[0]
+    assert [frame.name for frame in alone.native_stack] == ["tiny.exe+0x1af42"]
+    assert "ntdll.dll" in alone.seen_modules
+    told = text.render(triage.analyze(PUBLIC / "breakpad/tiny-exe-fastfail.dmp"))
+    assert "modules seen on the stack, not all of them called: " in told
+    assert "--pe-dir" in told
+
+
+@pytest.mark.parametrize("name", ["breakpad/linux_inline.dmp", "breakpad/linux_null_dereference.dmp"])
+def test_the_kernel_is_told_in_short(name: str) -> None:
+    """Crashpad and Breakpad store it in different ways."""
+    version = crash_in(name).environment.os_version or ""
+    assert version.startswith(("5.10.28-1rodete2-amd64", "3.13.0-53-generic (Ubuntu 14.04")) and "SMP" not in version
+
+
 def test_a_dump_of_a_living_process_with_handles_and_unloaded_modules() -> None:
     crash = crash_in("breakpad/tiny-exe-with-cet-xsave.dmp")
     assert crash.exit is None
@@ -88,3 +111,5 @@ def test_every_public_dump_ends_in_a_report_or_in_one_sentence(path: Path) -> No
     assert report.crash.inputs[0].kind == "minidump" and report.crash.inputs[0].complete
     assert text.render(report) and json_report.render(report)
     assert report.crash.environment.libraries_complete
+    trusts = {frame.trust for thread in report.crash.threads for frame in thread.native_stack}
+    assert trusts <= {"context", "cfi", "leaf", "frame_pointer", "omitted"}

@@ -64,8 +64,8 @@ def system_of(dump: DumpFile) -> System:
         dump.note(f"the system is of a kind that is not known here (0x{platform:x})")
     version = f"{major}.{minor}.{build}" if (major, minor, build) != (0, 0, 0) else None
     extra = dump.string(more).strip()
-    told = " ".join(part for part in (version, extra) if part) or None
-    return System(system, told, architecture, _cpu(data, code, level, revision), processors or None)
+    told = _kernel(version, extra) if system in ("linux", "android") else f"{version or ''} {extra}".strip()
+    return System(system, told or None, architecture, _cpu(data, code, level, revision), processors or None)
 
 
 def times_of(dump: DumpFile) -> ProcessTimes:
@@ -125,6 +125,12 @@ def assertion_of(dump: DumpFile) -> str | None:
     what = {1: "invalid parameter", 2: "pure virtual function call"}.get(kind, "assertion failed")
     where = ", ".join(part for part in (function, f"{file}:{line}" if file else "") if part)
     return what + (f": {expression}" if expression else "") + (f" ({where})" if where else "")
+
+
+def _kernel(version: str | None, extra: str) -> str:
+    """The release of a Linux kernel without the day it was built; Breakpad and Crashpad write it in two ways."""
+    told = f"{version or ''}{extra}" if extra.startswith("-") else extra.removeprefix("Linux ") or version or ""
+    return told.partition(" #")[0].replace(" -", "-")
 
 
 def _cpu(data: bytes, code: int, level: int, revision: int) -> str:
