@@ -31,23 +31,23 @@ _TO_START = 60.0
 OUTCOMES = (REPORT, SENTENCE, TRACEBACK, SLOW, LARGE)
 
 
-def child(first: int, last: int, seed: int) -> None:
+def child(first: int, last: int, options: argparse.Namespace) -> None:
     """Analyse cases one after the other, a line of JSON for each; ends itself when it has grown too large."""
     import triage
     from triage.reports import json_report, markdown, text
 
     resource.setrlimit(resource.RLIMIT_AS, (_ADDRESS_SPACE, _ADDRESS_SPACE))
     knowledge = triage.load_knowledge()
-    dumps = originals()
+    dumps = originals(options.dumps)
     with tempfile.TemporaryDirectory(prefix="triage-fuzz-") as directory:
         path = os.path.join(directory, "broken.dmp")
         for number in range(first, last):
-            what, data = mutation(number, seed, dumps)
+            what, data = mutation(number, options.seed, dumps)
             Path(path).write_bytes(data)
             print(json.dumps({"case": number, "what": what}), flush=True)
             before = time.monotonic()
             try:
-                report = triage.analyze(path, knowledge=knowledge)
+                report = triage.analyze(path, knowledge=knowledge, pe_directories=options.pe_dir)
                 told = [render(report) for render in (text.render, json_report.render, markdown.render)]
                 outcome, detail = _judge(report.crash.inputs[0].kind, report.crash.unread, told)
             except BaseException as error:
@@ -79,8 +79,12 @@ def _where(error: BaseException) -> str:
 class Run:
     """Children over all cases; one that is stopped is followed by another that goes on behind the case it died of."""
 
-    def __init__(self, first: int, count: int, seed: int) -> None:
-        self.next, self.last, self.seed = first, first + count, seed
+    def __init__(self, options: argparse.Namespace) -> None:
+        self.next, self.last = options.first, options.first + options.count
+        self.arguments = ["--seed", str(options.seed)]
+        self.arguments += ["--dumps", options.dumps] if options.dumps else []
+        for directory in options.pe_dir:
+            self.arguments += ["--pe-dir", directory]
         self.outcomes: Counter[str] = Counter()
         self.failures: list[str] = []
         self.slowest = self.largest = 0.0
@@ -88,7 +92,7 @@ class Run:
     def go(self) -> None:
         """Run every case."""
         while self.next < self.last:
-            command = [sys.executable, __file__, "--child", str(self.next), str(self.last), "--seed", str(self.seed)]
+            command = [sys.executable, __file__, "--child", str(self.next), str(self.last), *self.arguments]
             with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=TESTS.parent) as process:
                 self._follow(process)
 
@@ -135,15 +139,17 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=2000)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--dumps", metavar="DIR", help="a folder with more dumps to break")
+    parser.add_argument("--pe-dir", metavar="DIR", action="append", default=[], help="as for triage analyze")
     parser.add_argument("--child", type=int, nargs=2, metavar=("FIRST", "LAST"))
     options = parser.parse_args()
     if options.child:
-        child(*options.child, options.seed)
+        child(*options.child, options)
         return 0
     before = time.monotonic()
-    run = Run(options.first, options.count, options.seed)
+    run = Run(options)
     run.go()
-    print(f"{options.count:,} broken dumps, made of {len(originals())} whole ones, seed {options.seed}:")
+    print(f"{options.count:,} broken dumps, made of {len(originals(options.dumps))} whole ones, seed {options.seed}:")
     for outcome in OUTCOMES:
         print(f"  {run.outcomes[outcome]:6,}  {outcome}")
     print(f"  the slowest took {run.slowest:.2f} s, the largest process had {run.largest:.0f} MB;", end=" ")

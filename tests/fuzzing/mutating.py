@@ -27,9 +27,10 @@ _LISTS_WITH_HEAD = {12, 14, 16, 17}
 _LISTS = {3, 4, 5, 9, 24} | _LISTS_WITH_HEAD
 
 
-def originals() -> list[tuple[str, bytes]]:
-    """Every dump that is at hand, real ones first, and built ones for what those lack."""
-    paths = sorted(_FIXTURES.rglob("*.dmp")) + (sorted(PUBLIC.glob("*/*.dmp")) if PUBLIC.is_dir() else [])
+def originals(more: str | None = None) -> list[tuple[str, bytes]]:
+    """Every dump that is at hand, real ones first, and built ones for what those lack; `more` is a further folder."""
+    folders = [_FIXTURES, PUBLIC, *([Path(more)] if more else [])]
+    paths = [path for folder in folders for path in sorted(folder.rglob("*.dmp"))]
     real = [(path.name, path.read_bytes()) for path in paths if path.stat().st_size <= _LARGEST]
     return real + [(f"built {name}", builder.build()) for name, builder in _built().items()]
 

@@ -173,7 +173,7 @@ def not_observable(crash: Crash, knowledge: Knowledge) -> tuple[str, ...]:
         elif crash.exit is None or crash.exit.is_death:
             missing.append("native stack: none was read")
     has_python = any(thread.python_stack for thread in threads) or any(error.frames for error in crash.exceptions)
-    if not has_python and not any("Python stack" in text.split(":")[0] for text in missing):
+    if not has_python and not any(_of_python(text) for text in missing):
         missing.append("Python stack: there is none" + (" (run it with triage run)" if crash.rerun is None else ""))
     if crash.memory.peak_bytes is None:
         missing.append("memory: nothing here tells the peak")
@@ -181,6 +181,11 @@ def not_observable(crash: Crash, knowledge: Knowledge) -> tuple[str, ...]:
         missing.append("RE2 is not installed here: patterns ran on Python's own engine")
     missing += [f"signature skipped: {problem}" for problem in knowledge.problems]
     return tuple(missing)
+
+
+def _of_python(missing: str) -> bool:
+    what = missing.split(":")[0]
+    return "Python stack" in what or "Python frames" in what
 
 
 def raised(crash: Crash) -> bool:

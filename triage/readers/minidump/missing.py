@@ -92,7 +92,7 @@ def _more_frames(system: System, wanted: str | None) -> str:
 
 def _no_python(dump: DumpFile, system: System, reason: str | None) -> str:
     if reason:
-        return reason.replace("Python frames:", "Python stack:")
+        return reason
     if system.os not in ("windows", None):
         return "Python stack: a core would hold it"
     how = "it could not be read from this dump" if dump.has_full_memory else f"{_FULL} would hold it"

@@ -63,6 +63,19 @@ class Facts(NamedTuple):
     by_request: bool
 
     @property
+    def crashed(self) -> ThreadRecord | None:
+        """The thread that the exception names."""
+        blamed = self.exception.thread_id if self.exception else None
+        return next((thread for thread in self.threads if thread.id == blamed), None)
+
+    @property
+    def registers(self) -> Registers | None:
+        """The exception's own registers; a handler in the process has moved those of its thread on."""
+        if self.exception is not None and self.exception.registers is not None:
+            return self.exception.registers
+        return self.crashed.registers if self.crashed else None
+
+    @property
     def may_have_python(self) -> bool:
         """Whether there may be an interpreter whose frames can be read out of a dump."""
         return (self.system.os, self.system.architecture) == ("windows", "x64")
@@ -100,54 +113,31 @@ def _crash(dump: DumpFile, name: str, input_id: int, pe_directories: Sequence[st
 
 def _crash_with(dump: DumpFile, memory: DumpMemory, images: ImageFinder, name: str, input_id: int) -> Crash:
     facts = _facts(dump)
-    exception = None if facts.by_request else facts.exception
-    crashed = next((t for t in facts.threads if facts.exception and t.id == facts.exception.thread_id), None)
-    registers = _registers(facts.exception, crashed)
+    place = Place(input_id)
     walked = Threads(facts.modules, memory, images, has_python=facts.may_have_python)
-    blamed = exception.thread_id if exception else None
-    threads = walked.crashed_first(facts.threads, blamed, registers, Place(input_id))
-    died: ExitStatus | None = None
-    fault: Fault | None = None
-    if exception is not None:
-        died = dying.status_of(exception, facts.system)._replace(place=Place(input_id))
-        used = dying.stack_use(exception, crashed, registers, memory) if facts.system.os == "windows" else None
-        fault = dying.fault_of(exception, registers, facts.system, died, MemoryMap(dump), memory, used)
-        fault = _with_missing_library(fault, missing_import(exception, facts.modules, memory, images))
-    said = contradictions_in(facts.system, facts.modules, facts.unloaded, facts.threads, facts.exception)
-    handles = handles_of(dump)
-    comments = comments_of(dump)
-    message = assertion_of(dump)
-    whole = not dump.broken and not memory.missing
+    blamed = facts.exception.thread_id if facts.exception and not facts.by_request else None
+    threads = walked.crashed_first(facts.threads, blamed, facts.registers, place)
+    died, fault = _death(dump, facts, memory, images)
     process = Process(
         facts.times.pid if facts.times.pid is not None else facts.linux.pid,
         command=facts.linux.command or (facts.modules[0].file if facts.modules else None),
-        exit=died,
+        exit=died._replace(place=place) if died else None,
         threads=threads,
         fault=fault,
         faulting_module=faulting_module(threads[0].native_stack) if died and threads else None,
-        dump=Dump(
-            taken=dump.taken or None,
-            started=facts.times.started,
-            user_seconds=facts.times.user_seconds,
-            kernel_seconds=facts.times.kernel_seconds,
-            full_memory=dump.has_full_memory,
-            contradictions=said,
-            unloaded=tuple(Library(module.file, module.version) for module in facts.unloaded),
-            handles=handles,
-            comments=comments,
-        ),
+        dump=_dump(dump, facts),
     )
+    message = assertion_of(dump)
     return Crash(
-        inputs=(Input(input_id, "minidump", name, complete=whole),),
         processes=(process,),
-        messages=(RuntimeMessage("assertion", message, Place(input_id)),) if message else (),
+        messages=(RuntimeMessage("assertion", message, place),) if message else (),
         memory=_memory(facts),
         resources=Resources(threads=facts.linux.threads or len(facts.threads) or None),
         environment=_environment(dump, facts),
         unread=missing_in(
             dump,
             name,
-            died=exception is not None,
+            died=died is not None,
             by_request=facts.by_request,
             lost_bytes=memory.missing,
             process=process,
@@ -156,6 +146,38 @@ def _crash_with(dump: DumpFile, memory: DumpMemory, images: ImageFinder, name: s
             walked=walked,
             notes=images.notes,
         ),
+        # Last, when everything has been read that may turn out to be broken.
+        inputs=(Input(input_id, "minidump", name, complete=not dump.broken and not memory.missing),),
+    )
+
+
+def _death(
+    dump: DumpFile, facts: Facts, memory: DumpMemory, images: ImageFinder
+) -> tuple[ExitStatus | None, Fault | None]:
+    """How the process ended and what the processor could not do; nothing where the process was alive."""
+    exception = facts.exception
+    if exception is None or facts.by_request:
+        return None, None
+    died = dying.status_of(exception, facts.system)
+    used = None
+    if facts.system.os == "windows":
+        used = dying.stack_use(exception, facts.crashed, facts.registers, memory)
+    fault = dying.fault_of(exception, facts.registers, facts.system, died, MemoryMap(dump), memory, used)
+    missing = missing_import(exception, facts.modules, memory, images)
+    return died, _with_missing_library(fault, missing)
+
+
+def _dump(dump: DumpFile, facts: Facts) -> Dump:
+    return Dump(
+        taken=dump.taken or None,
+        started=facts.times.started,
+        user_seconds=facts.times.user_seconds,
+        kernel_seconds=facts.times.kernel_seconds,
+        full_memory=dump.has_full_memory,
+        contradictions=contradictions_in(facts.system, facts.modules, facts.unloaded, facts.threads, facts.exception),
+        unloaded=tuple(Library(module.file, module.version) for module in facts.unloaded),
+        handles=handles_of(dump),
+        comments=comments_of(dump),
     )
 
 
@@ -173,13 +195,6 @@ def _facts(dump: DumpFile) -> Facts:
         exception,
         exception is not None and dying.asked_for(exception, system),
     )
-
-
-def _registers(exception: ExceptionRecord | None, thread: ThreadRecord | None) -> Registers | None:
-    """The exception's own registers; a handler in the process has moved those of its thread on."""
-    if exception is not None and exception.registers is not None:
-        return exception.registers
-    return thread.registers if thread else None
 
 
 def _with_missing_library(fault: Fault, missing: MissingImport | None) -> Fault:
