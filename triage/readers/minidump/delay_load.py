@@ -1,4 +1,4 @@
-"""The DLL that was missing: 0xC06D007E and 0xC06D007F are raised where a library is loaded only when it is first called.
+"""The DLL that was missing: 0xC06D007E and 0xC06D007F, raised where a library is loaded when it is first called.
 
 The exception's first parameter points to a record on the stack, which points to the names, which lie in the library.
 """

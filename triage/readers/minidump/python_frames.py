@@ -63,7 +63,9 @@ class _Interpreter:
         self._layout = layout
 
     def stack(self, runtime: int, thread_id: int) -> PythonStack:
-        thread = next((at for at in self._threads(runtime) if self._number(at + self._layout.thread_id) == thread_id), 0)
+        thread = next(
+            (at for at in self._threads(runtime) if self._number(at + self._layout.thread_id) == thread_id), 0
+        )
         if not thread:
             return PythonStack((), "Python frames: the thread that crashed was not running Python")
         frames: list[PythonFrame] = []

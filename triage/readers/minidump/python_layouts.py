@@ -11,7 +11,7 @@ from typing import NamedTuple
 class Layout(NamedTuple):
     """Offsets in bytes. `lines` names the form of the line table: lnotab, linetable (3.10) or locations (3.11 on).
 
-    `current` leads from a thread to its frame, from 3.11 on through the C frame, in which `current_in` is the next step.
+    `current` leads from a thread to its frame, from 3.11 on by way of the C frame, where `current_in` goes on.
     `position` is the last instruction: its address where `code_instructions` says where those begin, else its number.
     """
 
@@ -76,6 +76,7 @@ LAYOUTS = {
     (3, 10): _FRAME_OBJECTS._replace(lines="linetable", position=96),
     (3, 11): _FRAME_RECORDS,
     (3, 12): _FRAME_RECORDS._replace(
+        interpreter_threads=72,
         thread_id=140,
         current_in=0,
         frame_back=8,

@@ -34,7 +34,7 @@ class Module(NamedTuple):
 
 
 class Registers(NamedTuple):
-    """The integer registers of a thread; `architecture` is x64, x86 or arm64, names are lower case: rip, eax, x0, pc."""
+    """The integer registers of a thread; `architecture` is x64, x86 or arm64, names are as in rip, eax, x0, pc."""
 
     architecture: str
     pc: int
