@@ -1,4 +1,4 @@
-"""A program that was run one instruction at a time: the registers and the stack of each moment, and who had called whom.
+"""A program run one instruction at a time: the registers and the stack of each moment, and who had called whom.
 
 The calls are known from the steps themselves (an address is pushed, the pc goes elsewhere), without any unwind data.
 """
@@ -25,7 +25,9 @@ class SteppedMemory:
 
     def see(self, sp: int, stack: bytes) -> None:
         """Take in the stack of a step."""
-        self._words.update(zip(range(sp, sp + len(stack), 8), struct.unpack(f"<{len(stack) // 8}Q", stack), strict=True))
+        self._words.update(
+            zip(range(sp, sp + len(stack), 8), struct.unpack(f"<{len(stack) // 8}Q", stack), strict=True)
+        )
 
     def read(self, address: int, size: int) -> bytes:
         """The bytes of the stack, a word at a time."""
