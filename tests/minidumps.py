@@ -234,11 +234,11 @@ PYTHON, TENSORFLOW, CUDNN, NTDLL, KERNELBASE = (
 
 def tensorflow_dump(code: int = 0xC0000409, parameters: Sequence[int] = (7,), pc: int = CUDNN + 0x1234) -> DumpBuilder:
     """A Python with TensorFlow and cuDNN 8.1 that crashed in cuDNN, with the modules such a process has."""
-    site = r"C:\Users\Marie Curie\venv\Lib\site-packages"
+    site = r"C:\Users\First Last\venv\Lib\site-packages"
     registers = {"rip": pc, "rsp": 0x10F000, "rbp": 0x10F100}
     return (
         DumpBuilder()
-        .module(r"C:\Users\Marie Curie\venv\Scripts\python.exe", PYTHON, version=(3, 11, 9150, 1013))
+        .module(r"C:\Users\First Last\venv\Scripts\python.exe", PYTHON, version=(3, 11, 9150, 1013))
         .module(r"C:\Windows\System32\ntdll.dll", NTDLL, version=(10, 0, 19041, 1110))
         .module(r"C:\Windows\System32\KERNELBASE.dll", KERNELBASE, version=(10, 0, 19041, 1110))
         .module(r"C:\Python311\python311.dll", PYTHON + 0x1000000, version=(3, 11, 9150, 1013))
