@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from triage import patterns
 from triage.crash import Fault
 from triage.diagnosis.arithmetic import human_bytes
 from triage.diagnosis.findings import ABSENT, UNSEEN, Finding, seen_if
@@ -57,6 +58,16 @@ def stack_is(full: bool, fault: Fault) -> Finding:
     values = {"stack_used": human_bytes(used), "stack_limit": human_bytes(limit)}
     holds = used >= _FULL * limit or bool(near) if full else used < _HALF_FULL * limit and not near
     return seen_if(holds, f"{values['stack_used']} of {values['stack_limit']} of the stack were in use", **values)
+
+
+def library_is(pattern: str, fault: Fault) -> Finding:
+    """Whether a library that could not be loaded at its first call is one of those that are asked for."""
+    name = fault.missing_library
+    if name is None:
+        return UNSEEN
+    match = patterns.compile(pattern).search(name)
+    values = {} if match is None else {group: text for group, text in match.groupdict().items() if text is not None}
+    return seen_if(match is not None, f"{name} could not be loaded", **values)
 
 
 def _is_near_stack(fault: Fault) -> bool | None:

@@ -252,6 +252,10 @@ class Facts:
             findings.append(faults.needs_flag(sought.needs_missing_flag, fault, crash.environment.cpu_flags))
         if sought.stack_full is not None:
             findings.append(faults.stack_is(sought.stack_full, fault))
+        if pattern := sought.says:
+            findings.append(_told(fault.says, lambda value: _fits(pattern, value), "{}"))
+        if pattern := sought.missing_library:
+            findings.append(faults.library_is(pattern, fault))
         return all_of(findings)
 
     def _process(self, sought: ProcessSeen) -> Finding:

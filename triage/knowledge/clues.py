@@ -69,6 +69,8 @@ class FaultSeen(NamedTuple):
 
     `address` and `access` are words of the lists below, `instruction` is a pattern, `needs_missing_flag` asks for an
     instruction that the processor does not list, `stack_full` for a stack that is used up (or, if False, is not).
+    `says` is a pattern over what a dump's reader makes of it, `missing_library` one over the library that could not be
+    loaded at its first call; its named groups are for the fix.
     """
 
     address: str | None = None
@@ -76,6 +78,8 @@ class FaultSeen(NamedTuple):
     instruction: str | None = None
     needs_missing_flag: bool | None = None
     stack_full: bool | None = None
+    says: str | None = None
+    missing_library: str | None = None
 
 
 class ModuleSeen(NamedTuple):
@@ -238,7 +242,8 @@ def patterns_of(clue: Clue) -> Iterator[tuple[str, str]]:
     elif isinstance(sought, PythonSeen):
         yield from (("python", pattern) for pattern in (sought.file, sought.function) if pattern)
     elif isinstance(sought, FaultSeen):
-        yield from (("fault", pattern) for pattern in (sought.instruction,) if pattern)
+        told = (sought.instruction, sought.says, sought.missing_library)
+        yield from (("fault", pattern) for pattern in told if pattern)
     elif isinstance(sought, ModuleSeen):
         yield "module", sought.name
 
@@ -366,6 +371,8 @@ def _fault(value: Any, path: tuple[str | int, ...]) -> FaultSeen:
         _optional(fields, "instruction", path),
         _yes_or_no(fields, "needs_missing_flag", path),
         _yes_or_no(fields, "stack_full", path),
+        _optional(fields, "says", path),
+        _optional(fields, "missing_library", path),
     )
 
 
