@@ -84,8 +84,10 @@ class _Walk:
         return "leaf", True
 
     def _file_wanted(self, address: int) -> str | None:
-        """The module at an address, unless its file was at hand and did not help."""
+        """The module at an address, unless its file was at hand and did not help, or it is none of Windows."""
         module = self._code.modules.at(address)
+        if module and module.name.startswith("/"):
+            return None
         image = self._code.image(module) if module else None
         return module.file if module and (image is None or image.kind == "dump") else None
 
