@@ -116,18 +116,24 @@ def our_stack(dump: TinyDump, folders: list[Path]) -> Stack:
         return walk(dump.modules, dump.memory, dump.registers, finder)
 
 
-def compare(path: Path, folders: list[Path]) -> None:
-    """Ours goes to the thread's start, lldb's frames are ours; a walk that lldb gives up is no truth beyond it."""
+def compare(path: Path, folders: list[Path]) -> bool:
+    """Ours goes to the thread's start, and lldb's frames are ours. False where lldb lost its way before the start.
+
+    It does so in two crashes of Python 3.8: there it goes on with a word of the stack that points to data, or that lies
+    beyond the return address. What it then shows is no truth to compare with.
+    """
     dump = read_tiny_dump(path)
     stack = our_stack(dump, folders)
     ours = [frame.pc for frame in stack.frames]
     assert stack.left_out or stack.frames[-1].function == ROOT, stack
     assert {frame.trust for frame in stack.frames} <= {"context", "cfi", "leaf"}
-    lldb = lldb_frames(path, folders)
-    if stack.left_out or lldb[-1] == ours[-1]:
-        assert ours[:256] == lldb[:256]
     nothing = our_stack(dump, [])
     assert all(frame.trust == "context" for frame in nothing.frames), "without files nothing is walked"
+    lldb = lldb_frames(path, folders)
+    if not stack.left_out and lldb[-1] != ours[-1]:
+        return False
+    assert ours == lldb[: len(ours)]
+    return True
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -135,7 +141,8 @@ def test_each_crash_has_the_frames_that_lldb_finds(kind: str, wine: Wine | None,
     for tool in ("wine", "mingw", "lldb"):
         require(tool)
     assert wine
-    compare(wine.dump(kind, "./program.exe", kind), [wine.folder, wine.system()])
+    compared = compare(wine.dump(kind, "./program.exe", kind), [wine.folder, wine.system()])
+    assert compared is (kind != "jump"), "lldb cannot leave a bad pc, and all else it can"
 
 
 def test_a_bad_jump_is_left_where_lldb_gives_up(wine: Wine | None, require: Callable[[str], None]):
@@ -158,9 +165,11 @@ def test_crashes_of_real_pythons_have_the_frames_that_lldb_finds(
         pytest.skip("TRIAGE_WINDOWS_PYTHON names no folder of a Windows Python")
     assert wine
     engine = f"Z:{wine.folder}/engine.dll"
+    compared = 0
     for kind in ("read", "raise", "fastfail"):
         path = wine.dump(f"{python.name}-{kind}", f"Z:{python}/python.exe", f"Z:{wine.folder}/script.py", kind, engine)
-        compare(path, [python, wine.folder, wine.system()])
+        compared += compare(path, [python, wine.folder, wine.system()])
+    assert compared, "lldb lost its way in all of them"
 
 
 @pytest.mark.parametrize("python", PYTHONS or [None], ids=lambda folder: folder.name if folder else "none")
