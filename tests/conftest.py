@@ -35,6 +35,9 @@ _AVAILABLE = {
     "gdb": lambda: shutil.which("gdb") is not None,
     "ptrace": lambda: _may_trace(),
     "g++": lambda: shutil.which("g++") is not None,
+    "wine": lambda: shutil.which("wine") is not None,
+    "mingw": lambda: shutil.which("x86_64-w64-mingw32-gcc") is not None,
+    "lldb": lambda: any(map(shutil.which, ("lldb-19", "lldb"))),
 }
 # What would change the output of the command behind a test's back.
 _MEDDLING = {"NO_COLOR", "FORCE_COLOR", "TRIAGE_SIGNATURES", "COLUMNS", "LINES", "PYTHONIOENCODING", "TERM"}

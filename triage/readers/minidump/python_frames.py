@@ -75,6 +75,8 @@ class _Interpreter:
         except NotHeld:
             if not frames:
                 raise
+        if not frames:
+            return PythonStack((), "Python frames: the thread that crashed was in no Python function")
         return PythonStack(tuple(frames))
 
     def _threads(self, runtime: int) -> Iterator[int]:

@@ -53,6 +53,7 @@ class _Walk:
             try:
                 trust, called = self._x64_step(caller, interrupted)
             except NotHeld:
+                self._wanted = self._file_wanted(machine.pc if interrupted else machine.pc - 1)
                 return False, machine.registers[RSP]
             sp = caller.registers[RSP]
             if sp <= machine.registers[RSP] or sp % 8:
@@ -73,7 +74,6 @@ class _Walk:
             return self._out_of_nowhere(machine, interrupted), True
         image = self._code.image(module)
         if image is None:
-            self._wanted = module.file
             raise NotHeld
         function = image.function_at(at - module.base)
         if function is not None:
@@ -82,6 +82,14 @@ class _Walk:
             raise NotHeld  # a function without unwind data calls nobody
         leave_leaf(machine, image, module.base)
         return "leaf", True
+
+    def _file_wanted(self, address: int) -> str | None:
+        """The module at an address, unless its file was at hand and did not help, or it is none of Windows."""
+        module = self._code.modules.at(address)
+        if module and module.name.startswith("/"):
+            return None
+        image = self._code.image(module) if module else None
+        return module.file if module and (image is None or image.kind == "dump") else None
 
     def _out_of_nowhere(self, machine: Machine, interrupted: bool) -> str:
         """A call to an address where no code is: the caller is on top of the stack, if a call instruction proves it."""
