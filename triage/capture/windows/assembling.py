@@ -172,9 +172,10 @@ def _command(pid: int, ended: Ended) -> str:
 def _memory(told: Memory, peak: int | None) -> Memory:
     import psutil
 
-    if peak is None and told.peak_bytes is None:
+    highest = max(peak or 0, told.peak_bytes or 0)
+    if not highest:
         return told
-    return Memory(max(peak or 0, told.peak_bytes or 0), psutil.virtual_memory().total, "machine", told.oom_kills)
+    return Memory(highest, psutil.virtual_memory().total, "the machine's memory", told.oom_kills)
 
 
 def _hidden(note: Note) -> str | None:

@@ -131,6 +131,7 @@ class DebuggedProgram:
 
     def _write(self, pid: int, event: winapi.DebugEvent | None, kind: str, comment: dict[str, object]) -> None:
         thread = self._threads.get((pid, event.tid)) if event is not None else None
+        self._note_peak(pid)
         part = self._places.temporary(pid, kind)
         try:
             self._places.prepare()
@@ -145,6 +146,9 @@ class DebuggedProgram:
                 older.unlink()
         self._parts[pid] = part
 
+    def _note_peak(self, pid: int) -> None:
+        self.peaks[pid] = max(self.peaks.get(pid, 0), winapi.peak_memory_of(self._processes[pid]) or 0)
+
     def _keep(self, pid: int) -> None:
         if part := self._parts.pop(pid, None):
             try:
@@ -154,8 +158,7 @@ class DebuggedProgram:
                 self.problems.append(f"the dump {part} could not be renamed ({error.strerror or error}).")
 
     def _ended(self, pid: int, exit_code: int) -> None:
-        if peak := winapi.peak_memory_of(self._processes[pid]):
-            self.peaks[pid] = peak
+        self._note_peak(pid)
         if self.watch.ended(pid, exit_code, self._finished(pid)):
             self._keep(pid)
         elif part := self._parts.pop(pid, None):
