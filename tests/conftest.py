@@ -35,6 +35,8 @@ _AVAILABLE = {
     "gdb": lambda: shutil.which("gdb") is not None,
     "ptrace": lambda: _may_trace(),
     "g++": lambda: shutil.which("g++") is not None,
+    # with what `make windows` puts in place
+    "wine": lambda: shutil.which("wine") is not None and (REPOSITORY / ".windows" / "ready").exists(),
 }
 # What would change the output of the command behind a test's back.
 _MEDDLING = {"NO_COLOR", "FORCE_COLOR", "TRIAGE_SIGNATURES", "COLUMNS", "LINES", "PYTHONIOENCODING", "TERM"}
