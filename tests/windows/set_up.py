@@ -23,8 +23,9 @@ SOURCES = PROJECT / "fixtures" / "crashers" / "windows"
 PYTHONS = {"3.8": "3.8.0", "3.11": "3.11.0"}
 # What triage imports on Windows, and what those import; pip would choose by the system that it runs on.
 WHEELS = (
-    "click rich google-re2 PyYAML minidump psutil platformdirs charset-normalizer pyelftools pygdbmi backports.zstd colorama"
-).split()
+    *("click", "rich", "google-re2", "PyYAML", "minidump", "psutil", "platformdirs", "charset-normalizer"),
+    *("pyelftools", "pygdbmi", "backports.zstd", "colorama"),
+)
 SYSTEM = ("wine64", "wine", "mingw-w64")
 
 

@@ -1,4 +1,4 @@
-"""The collector under wine, with real Windows Pythons: what it sees of each crash, and that it leaves the rest alone."""
+"""The collector under wine, with real Windows Pythons: what it sees of each crash, and what it leaves alone."""
 
 from __future__ import annotations
 
@@ -104,7 +104,9 @@ HEALTHY = [
 
 
 @pytest.mark.parametrize(("how", "code", "output"), HEALTHY)
-def test_what_does_not_crash_leaves_no_dump(how: tuple[str, ...], code: int, output: str | None, tmp_path: Path) -> None:
+def test_what_does_not_crash_leaves_no_dump(
+    how: tuple[str, ...], code: int, output: str | None, tmp_path: Path
+) -> None:
     ran = step(*how, folder=tmp_path)
     assert ran.code == code
     assert ran.dumps == ()
