@@ -70,6 +70,8 @@ def _arm(directory):
     def enable_ours():
         if is_still_ours(state["file"]):
             enable(file=state["file"], all_threads=True)
+            if os.name == "nt":
+                _leave_signals_alone()
         else:
             disable()
 
@@ -130,6 +132,20 @@ def _arm(directory):
     else:
         os.register_at_fork(after_in_child=after_fork)
     _watch_log_level(note)
+
+
+def _leave_signals_alone():
+    """Take faulthandler's handlers of two signals off again on Windows, where it has seen the exception itself before.
+
+    With them the C runtime would make an exit with 3 of an illegal instruction, and no debugger or dump would see it.
+    """
+    import _signal
+
+    for number in (_signal.SIGILL, _signal.SIGFPE):
+        try:
+            _signal.signal(number, _signal.SIG_DFL)
+        except ValueError:  # not the main thread
+            pass
 
 
 def _mark_the_end(note):
