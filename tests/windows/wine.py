@@ -59,25 +59,28 @@ def python(series: str = "3.11") -> str:
     return windows(CACHE / f"python{series}" / "python.exe")
 
 
+def settings(folder: Path, **more: str) -> dict[str, str]:
+    """The environment of a run: our code, the wheels, the stand-ins, and a state directory of the test's own."""
+    ours = {
+        "PYTHONPATH": f"{windows(CACHE / 'site')};{windows(PROJECT)}",
+        "TRIAGE_STAND_INS": windows(CACHE / "stand-ins"),
+        "LOCALAPPDATA": windows(folder / "state"),
+    }
+    return {name: value for name, value in environment().items() if name != "VIRTUAL_ENV"} | ours | more
+
+
 def wine(words: Sequence[str], folder: Path, stdin: bytes = b"", **more: str) -> tuple[int, str, str]:
     """Run a Windows program; its whole exit code, its output and its errors."""
     tell = folder / "tell_code.py"
     tell.write_text(_TELL_CODE)
     code = folder / "code.txt"
     code.unlink(missing_ok=True)
-    settings = {
-        **environment(),
-        "PYTHONPATH": f"{windows(CACHE / 'site')};{windows(PROJECT)}",
-        "TRIAGE_STAND_INS": windows(CACHE / "stand-ins"),
-        "LOCALAPPDATA": windows(folder / "state"),
-        **more,
-    }
     done = subprocess.run(
         ["wine", python(), windows(tell), windows(code), *words],
         input=stdin,
         capture_output=True,
         cwd=folder,
-        env={name: value for name, value in settings.items() if name not in ("VIRTUAL_ENV", "TRIAGE_REQUIRE")},
+        env=settings(folder, **more),
         timeout=PATIENCE,
         check=False,
     )
