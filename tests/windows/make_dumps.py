@@ -5,7 +5,7 @@ Everything lies in C:\\project and the environment is empty, so that a dump tell
 
 from __future__ import annotations
 
-import os
+import lzma
 import shutil
 import subprocess
 import sys
@@ -54,12 +54,15 @@ def make(kind: str, inside: Path, settings: dict[str, str]) -> None:
     dump = inside / f"{kind}.dmp"
     if not dump.exists():
         sys.exit(f"{kind} left no dump: {done.stderr.decode('utf-8', 'replace')}")
-    size = os.path.getsize(dump)
-    if size > _LARGEST:
-        sys.exit(f"{kind} left a dump of {size} bytes, too large to be kept.")
-    for file in inside.glob(f"{kind}.*"):
-        shutil.copy(file, TARGET)
-    print(f"{kind}.dmp: {size} bytes", flush=True)
+    if (frames := dump.with_name(f"{kind}.frames.json")).exists():
+        shutil.copy(frames, TARGET)
+    target = TARGET / dump.name
+    if dump.stat().st_size <= _LARGEST:
+        shutil.copy(dump, target)
+    else:
+        target = target.with_name(dump.name + ".xz")
+        target.write_bytes(lzma.compress(dump.read_bytes(), preset=9))
+    print(f"{target.name}: {target.stat().st_size} bytes", flush=True)
 
 
 if __name__ == "__main__":

@@ -64,7 +64,7 @@ def settings(folder: Path, **more: str) -> dict[str, str]:
     ours = {
         "PYTHONPATH": f"{windows(CACHE / 'site')};{windows(PROJECT)}",
         "TRIAGE_STAND_INS": windows(CACHE / "stand-ins"),
-        "LOCALAPPDATA": windows(folder / "state"),
+        "WIN_PD_OVERRIDE_LOCAL_APPDATA": windows(folder / "state"),
     }
     return {name: value for name, value in environment().items() if name != "VIRTUAL_ENV"} | ours | more
 
