@@ -6,19 +6,25 @@ BIN := $(VENV)/bin
 INSTALL := PYTHONWARNINGS=ignore $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # How often each measurement is repeated.
 PAIRS ?= 9
+RUNS ?= 5
+# How many broken dumps are tried, and which.
+COUNT ?= 2000
+SEED ?= 1
 SOURCES := setup.cfg setup.py pyproject.toml
 
-.PHONY: demo test windows test-windows lint calibrate bench-start bench-run clean help
+.PHONY: demo test windows test-windows lint calibrate bench-start bench-run fuzz-minidump bench-minidump clean help
 
 help:
-	@echo "make demo         run a real TensorFlow crasher under triage"
-	@echo "make test         install what the tests need and run them"
-	@echo "make test-windows  the Windows collector under wine (SHORT=1: a few cases)"
-	@echo "make lint         ruff, mypy, signatures, rooms"
-	@echo "make calibrate    fit the ranking to labelled reports (CASES=\"DIR …\")"
-	@echo "make bench-start  how fast the commands answer"
-	@echo "make bench-run    what it costs to run a program under triage (PAIRS=1: a short version)"
-	@echo "make clean        remove everything that was made"
+	@echo "make demo            run a real TensorFlow crasher under triage"
+	@echo "make test            install what the tests need and run them"
+	@echo "make test-windows    the Windows collector under wine (SHORT=1: a few cases)"
+	@echo "make lint            ruff, mypy, signatures, rooms"
+	@echo "make calibrate       fit the ranking to labelled reports (CASES=\"DIR …\")"
+	@echo "make bench-start     how fast the commands answer"
+	@echo "make bench-run       what it costs to run a program under triage (PAIRS=1: a short version)"
+	@echo "make fuzz-minidump   broken dumps through the whole analysis (COUNT=200: a short version)"
+	@echo "make bench-minidump  time and memory for a large dump and a small one"
+	@echo "make clean           remove everything that was made"
 
 # Each stamp is one step of the set-up; a step is done again only when what it depends on has changed.
 $(VENV)/.made:
@@ -92,6 +98,12 @@ $(VENV)-bench/.made: $(SOURCES) $(shell find triage signatures -name '*.py' -o -
 
 bench-start: $(VENV)-bench/.made
 	@$(VENV)-bench/bin/python benchmarks/start.py
+
+fuzz-minidump: $(VENV)/.triage
+	@$(BIN)/python tests/fuzzing/fuzz_minidump.py --count $(COUNT) --seed $(SEED)
+
+bench-minidump: $(VENV)-bench/.made
+	@RUNS=$(RUNS) $(VENV)-bench/bin/python benchmarks/minidump.py
 
 bench-run: $(VENV)-bench/.made $(VENV)/.tensorflow
 	@PAIRS=$(PAIRS) TENSORFLOW_PYTHON=$(CURDIR)/$(BIN)/python $(VENV)-bench/bin/python benchmarks/run.py

@@ -119,10 +119,12 @@ def analyze(
     redact: bool = True,
     knowledge: Knowledge | None = None,
     executable: str | PathLike[str] | None = None,
+    pe_directories: Sequence[str | PathLike[str]] = (),
 ) -> Report:
     """Diagnose ONE incident from all its inputs: paths, '-' for standard input, bytes or open binary files.
 
-    `executable` is the program that left a core, where it is not found by itself.
+    `executable` is the program that left a core, where it is not found by itself; `pe_directories` hold the DLLs of a
+    program that left a minidump, by which its stack can be walked.
     An input that cannot be read is named in `report.crash.inputs` (kind `unreadable`) and in `not_observable`; the
     others are still analysed. Raises NotAnExitCode for an exit code that is none.
     """
@@ -135,11 +137,13 @@ def analyze(
     status = None if exit_code is None else parse(str(exit_code))
     if exit_code is not None and status is None:
         raise NotAnExitCode(f"{exit_code!r} is not an exit code; try 139, -11, SIGSEGV, -1073740791 or 0xC0000409")
+    made_by = None if executable is None else str(executable)
+    directories = [str(directory) for directory in pe_directories]
     parts = []
     for number, given in enumerate(inputs):
         source = Source.of(given)
         try:
-            parts.append(read(source, number, None if executable is None else str(executable)))
+            parts.append(read(source, number, made_by, directories))
         except Unreadable as error:
             entry = Input(number, "unreadable", source.label, complete=False)
             parts.append(Crash(inputs=(entry,), unread=(str(error),)))

@@ -125,20 +125,27 @@ def base_name(path: str) -> str:
 
 
 class Thread(NamedTuple):
-    """A thread's stacks, innermost frame first."""
+    """A thread's stacks, innermost frame first.
+
+    `seen_modules` are libraries whose addresses lay about on its stack. That is no call: each may be left over from
+    one that had long returned. `id` is the system's number of the thread.
+    """
 
     name: str = ""
     crashed: bool = False
     python_stack: tuple[PythonFrame, ...] = ()
     native_stack: tuple[NativeFrame, ...] = ()
     place: Place | None = None
+    seen_modules: tuple[str, ...] = ()
+    id: int | None = None
 
 
 class Fault(NamedTuple):
     """What the processor did when the signal came: the instruction, the address it touched, and the registers.
 
     `access` is read, write or execute. `stack_used_bytes` of `stack_limit_bytes` tells an overflowing stack from a
-    wild pointer.
+    wild pointer. `parameters` are those of a Windows exception, `says` is what the address tells by itself,
+    `missing_library` a library that could not be loaded when it was first called.
     """
 
     signal: str | None = None
@@ -148,12 +155,34 @@ class Fault(NamedTuple):
     registers: tuple[tuple[str, int], ...] = ()
     stack_used_bytes: int | None = None
     stack_limit_bytes: int | None = None
+    parameters: tuple[int, ...] = ()
+    says: str | None = None
+    missing_library: str | None = None
+
+
+class Dump(NamedTuple):
+    """What a dump tells of its process besides stacks and libraries. Times are seconds, the first two since 1970.
+
+    `contradictions` are sentences about what in it does not fit together, `unloaded` the libraries that had been
+    there, `handles` how many of each type were open, `comments` what whoever wrote it put in.
+    """
+
+    taken: int | None = None
+    started: int | None = None
+    user_seconds: int | None = None
+    kernel_seconds: int | None = None
+    full_memory: bool = False
+    contradictions: tuple[str, ...] = ()
+    unloaded: tuple["Library", ...] = ()
+    handles: tuple[tuple[str, int], ...] = ()
+    comments: tuple[str, ...] = ()
 
 
 class Process(NamedTuple):
     """A process of the incident. `role` is main, worker or child.
 
     `forked_with` names what ran in the parent when it forked this one, and does not run here: tensorflow.
+    `faulting_module` is the library to which the crash is laid: the first one that is not the system's own machinery.
     """
 
     pid: int | None = None
@@ -163,6 +192,8 @@ class Process(NamedTuple):
     threads: tuple[Thread, ...] = ()
     fault: Fault | None = None
     forked_with: str | None = None
+    faulting_module: str | None = None
+    dump: Dump | None = None
 
 
 class PythonException(NamedTuple):
@@ -205,12 +236,14 @@ class RuntimeMessage(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """Memory figures in bytes; `limit_source` says whose limit it is."""
+    """Memory figures in bytes; `limit_source` says whose limit it is. The last two are those of the whole machine."""
 
     peak_bytes: int | None = None
     limit_bytes: int | None = None
     limit_source: str | None = None
     oom_kills: int | None = None
+    machine_bytes: int | None = None
+    machine_free_bytes: int | None = None
 
 
 class Resources(NamedTuple):
@@ -236,6 +269,7 @@ class Environment(NamedTuple):
     `loaded_twice` has a sentence for each library of which a process should have one and has two.
     `hidden_log` says what kept TensorFlow's own log from being printed, `interpreter` is the path of the Python.
     `driver` is the version of NVIDIA's driver, `capability` the compute capability of the first card.
+    `os_version` is the build of the system, `architecture` that of the program: x64, x86, arm64.
     """
 
     os: str | None = None
@@ -250,6 +284,9 @@ class Environment(NamedTuple):
     hidden_log: str | None = None
     driver: str | None = None
     capability: str | None = None
+    os_version: str | None = None
+    architecture: str | None = None
+    cpu: str | None = None
 
     def package(self, name: str) -> str | None:
         """The version of a package, if it was told."""
@@ -391,6 +428,8 @@ def merge(crashes: Iterable[Crash]) -> Crash:
         exit=max(statuses, key=_tells, default=None),
         threads=tuple(thread for m in mains for thread in m.threads),
         fault=next((m.fault for m in mains if m.fault), None),
+        faulting_module=next((m.faulting_module for m in mains if m.faulting_module), None),
+        dump=next((m.dump for m in mains if m.dump), None),
     )
     others = [p for part in parts for i, p in enumerate(part.processes) if i != part.primary]
     return Crash(
@@ -422,6 +461,8 @@ def merge_memory(parts: list[Memory]) -> Memory:
         limit_bytes=tightest.limit_bytes,
         limit_source=tightest.limit_source,
         oom_kills=max(kills) if kills else None,
+        machine_bytes=next((m.machine_bytes for m in parts if m.machine_bytes is not None), None),
+        machine_free_bytes=next((m.machine_free_bytes for m in parts if m.machine_free_bytes is not None), None),
     )
 
 
@@ -440,4 +481,7 @@ def merge_environment(parts: list[Environment]) -> Environment:
         hidden_log=next((e.hidden_log for e in parts if e.hidden_log), None),
         driver=next((e.driver for e in parts if e.driver), None),
         capability=next((e.capability for e in parts if e.capability), None),
+        os_version=next((e.os_version for e in parts if e.os_version), None),
+        architecture=next((e.architecture for e in parts if e.architecture), None),
+        cpu=next((e.cpu for e in parts if e.cpu), None),
     )

@@ -34,6 +34,7 @@ _NOBODY = {
     "work",
 }
 _HOME = r"(?i)(?:/home/|/Users/|\b[A-Z]:[\\/]+Users[\\/]+|[\\/]Documents and Settings[\\/])([^\\/\s:\"'<>|]{1,64})"
+_SPACED_HOME = r"(?i)^[A-Z]:[\\/]Users[\\/]([^\\/:\"'<>|]{1,64})[\\/]"
 _HOME_FOLDERS = ("/home/", "users", "documents and settings")
 _EMAIL = r"[\w.+-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){0,4}\.[A-Za-z]{2,24}\b"
 _TOKENS = (
@@ -129,8 +130,14 @@ def redacted_text(text: str) -> str:
 
 
 def _user_names(report: Report) -> set[str]:
-    texts = [log.text for log in report.crash.logs] + [entry.name for entry in report.crash.inputs]
-    return {name for text in texts for name in pattern(_HOME).findall(text) if name.lower() not in _NOBODY}
+    crash = report.crash
+    texts = [log.text for log in crash.logs] + [entry.name for entry in crash.inputs]
+    texts += [text for process in crash.processes if process.dump for text in process.dump.comments]
+    texts += [text for text in (crash.environment.interpreter,) if text]
+    names = {name for text in texts for name in pattern(_HOME).findall(text) if name.lower() not in _NOBODY}
+    # In a path that is one by itself a name may have several words, each of which says who it is.
+    several = pattern(_SPACED_HOME).findall(crash.environment.interpreter or "")
+    return names | {word for name in several for word in name.split() if word.lower() not in _NOBODY}
 
 
 def _walk(value: Any, redactor: Redactor) -> Any:

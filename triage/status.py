@@ -58,6 +58,11 @@ def from_code(code: int, subcode: int | None = None, *, place: Place | None = No
     return ExitStatus(code=code, name=f"exit {code}", kind="exit", meaning=meaning, place=place)
 
 
+def from_ntstatus(code: int, subcode: int | None = None, *, place: Place | None = None) -> ExitStatus:
+    """The status behind the code of a Windows exception, also where no exit code would look like it."""
+    return _from_ntstatus(code, code & 0xFFFFFFFF, subcode, place)
+
+
 def from_signal(name: str, *, place: Place | None = None) -> ExitStatus | None:
     """The status for a signal's name, with or without SIG, or None."""
     upper = name.upper()

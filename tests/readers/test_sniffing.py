@@ -26,7 +26,7 @@ def _zip() -> bytes:
 
 
 NOT_TEXT = [
-    (b"MDMP\x93\xa7\x00\x00" + bytes(64), "minidump", "Windows minidump"),
+    (b"PAGEDU64" + bytes(64), "kernel-dump", "blue screen"),
     (b"\x7fELF\x02\x01\x01" + bytes(9) + b"\x02\x00" + bytes(64), "program", "program or a library"),
     (b"\x7fELF\x02\x01\x01" + bytes(9) + b"\x03\x00" + bytes(64), "program", "program or a library"),
     (b"\xcf\xfa\xed\xfe" + bytes(8) + b"\x04\0\0\0" + bytes(64), "mac-core", "core of macOS"),
@@ -70,6 +70,7 @@ def test_what_is_not_text_is_refused_in_one_sentence_that_names_the_file(
     [
         (b"\x7fELF\x02\x01\x01" + bytes(9) + b"\x04\x00" + bytes(64), "core"),
         (b"\x7fELF\x01\x02\x01" + bytes(9) + b"\x00\x04" + bytes(64), "core"),
+        (b"MDMP\x93\xa7\x00\x00" + bytes(64), "minidump"),
         (gzip.compress(LOG), "gzip"),
         (lzma.compress(LOG), "xz"),
         (b"\x28\xb5\x2f\xfd" + bytes(64), "zstd"),

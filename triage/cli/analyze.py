@@ -27,12 +27,20 @@ class _CannotWrite(click.ClickException):
 @click.argument("inputs", nargs=-1, metavar="[FILE | DIR | -]...")
 @click.option("--exit-code", metavar="N", help="The exit code you saw: 139, -11, SIGSEGV, -1073740791, 0xC0000409.")
 @click.option("--executable", metavar="PATH", help="The program that left a core, where it is not found by itself.")
+@click.option(
+    "--pe-dir",
+    "pe_directories",
+    multiple=True,
+    metavar="DIR",
+    help="Where the DLLs of a program that left a minidump lie, to walk its stack (several times).",
+)
 @click.option("--each", is_flag=True, help="Every FILE is an incident of its own (a DIR always is).")
 @report_options
 def command(
     inputs: tuple[str, ...],
     exit_code: str | None,
     executable: str | None,
+    pe_directories: tuple[str, ...],
     each: bool,
     format_name: str,
     output: str | None,
@@ -63,7 +71,13 @@ def command(
         for files in incidents:
             try:
                 report = triage.analyze(
-                    *files, exit_code=exit_code, top=top, redact=False, knowledge=knowledge, executable=executable
+                    *files,
+                    exit_code=exit_code,
+                    top=top,
+                    redact=False,
+                    knowledge=knowledge,
+                    executable=executable,
+                    pe_directories=pe_directories,
                 )
             except triage.NotAnExitCode as error:
                 raise click.BadParameter(f"{error}.", param_hint="--exit-code") from None

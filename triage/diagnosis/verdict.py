@@ -141,6 +141,8 @@ def summarise(crash: Crash, verdict: str, diagnoses: tuple[Diagnosis, ...]) -> s
         return "Nothing could be read, so nothing can be said."
     if verdict == UNKNOWN and not _any_trouble(crash):
         return "No error, no signal and no exit status in here: it ended well, or its end is missing."
+    if verdict == UNKNOWN and _is_of_a_living_process(crash):
+        return "The dump holds no exception: its process was alive when it was taken, by hand or because it hung."
     if verdict == UNKNOWN and crash.hung:
         return "It hung, and where it stands does not name the cause."
     if verdict == UNKNOWN:
@@ -150,13 +152,20 @@ def summarise(crash: Crash, verdict: str, diagnoses: tuple[Diagnosis, ...]) -> s
     return first.title + ("." if verdict == DIAGNOSED else f", perhaps ({first.confidence:.0%}).")
 
 
+def _is_of_a_living_process(crash: Crash) -> bool:
+    """Whether all there is is a dump in which nothing died."""
+    dumped = bool(crash.processes) and crash.processes[crash.primary].dump is not None
+    said = crash.exit or crash.exceptions or crash.messages or crash.logs
+    return dumped and not said and not any(thread.crashed for thread in crash.threads)
+
+
 def not_observable(crash: Crash, knowledge: Knowledge) -> tuple[str, ...]:
     """What the inputs do not hold, so that its absence is not taken for an answer."""
     missing = list(crash.unread)
     if crash.is_empty:
         return tuple(missing)
     threads = crash.threads
-    if crash.exit is None:
+    if crash.exit is None and not _told(missing, "exit status"):
         missing.append("exit status: not told (give it with --exit-code)")
     if not any(thread.native_stack for thread in threads) and not _told(missing, "native stack") and not raised(crash):
         if crash.rerun is None:
@@ -164,7 +173,7 @@ def not_observable(crash: Crash, knowledge: Knowledge) -> tuple[str, ...]:
         elif crash.exit is None or crash.exit.is_death:
             missing.append("native stack: none was read")
     has_python = any(thread.python_stack for thread in threads) or any(error.frames for error in crash.exceptions)
-    if not has_python and not any("Python stack" in text.split(":")[0] for text in missing):
+    if not has_python and not any(_of_python(text) for text in missing):
         missing.append("Python stack: there is none" + (" (run it with triage run)" if crash.rerun is None else ""))
     if crash.memory.peak_bytes is None:
         missing.append("memory: nothing here tells the peak")
@@ -172,6 +181,11 @@ def not_observable(crash: Crash, knowledge: Knowledge) -> tuple[str, ...]:
         missing.append("RE2 is not installed here: patterns ran on Python's own engine")
     missing += [f"signature skipped: {problem}" for problem in knowledge.problems]
     return tuple(missing)
+
+
+def _of_python(missing: str) -> bool:
+    what = missing.split(":")[0]
+    return "Python stack" in what or "Python frames" in what
 
 
 def raised(crash: Crash) -> bool:

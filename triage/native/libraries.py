@@ -18,10 +18,10 @@ _VERSIONS = (
     re.compile(r"\.(?P<version>\d+(?:\.\d+)+)\.dylib$"),
 )
 _IS_LIBRARY = re.compile(r"\.so(?:\.|$)|\.dylib$|\.(?:dll|pyd)$", re.IGNORECASE)
-_CUDNN = re.compile(r"libcudnn\.so|libcudnn\.\d*\.?dylib|cudnn64_\d+\.dll")
+_CUDNN = re.compile(r"(?i)libcudnn\.so|libcudnn\.\d*\.?dylib|cudnn64_\d+\.dll")
 # Of each of these a process should have one; a second copy keeps books of its own about the same things.
 _ONE_OF = (
-    ("OpenMP runtime", re.compile(r"^(?:lib(?:iomp5|omp5?|gomp|iomp5md)(?:md)?\b|vcomp\d+)")),
+    ("OpenMP runtime", re.compile(r"(?i)^(?:lib(?:iomp5|omp5?|omp\d{3}|gomp|iomp5md)(?:md)?\b|vcomp\d+)")),
     ("protobuf", re.compile(r"^libprotobuf(?:-[0-9a-f]{8})?(?:\.|$)")),
     ("cuDNN", re.compile(r"^(?:libcudnn\b|cudnn64_\d+)")),
     ("CUDA runtime", re.compile(r"^(?:libcudart\b|cudart64_\d+)")),
@@ -50,8 +50,17 @@ def paths_in(maps: str) -> tuple[str, ...]:
 
 def libraries_at(paths: Iterable[str]) -> tuple[Library, ...]:
     """The libraries with these files, those first of which a process should have one only."""
-    found = dict.fromkeys(_library(path) for path in map(_still_there, paths) if _is_library(path))
-    return tuple(sorted(found, key=lambda library: not (library.name == "cudnn" or _kind(library.name))))
+    return _most_telling_first(dict.fromkeys(_library(path) for path in map(_still_there, paths) if _is_library(path)))
+
+
+def libraries_with(files: Iterable[tuple[str, str | None]]) -> tuple[Library, ...]:
+    """The same for files of another machine, each with the version that a dump tells of it."""
+    found: dict[Library, None] = {}
+    for path, version in files:
+        name = base_name(path)
+        if _is_library(path):
+            found[Library("cudnn" if _CUDNN.match(name) else name, version or _version_in_name(name))] = None
+    return _most_telling_first(found)
 
 
 def loaded_twice(paths: Iterable[str]) -> tuple[str, ...]:
@@ -65,6 +74,10 @@ def loaded_twice(paths: Iterable[str]) -> tuple[str, ...]:
         for kind, files in kinds.items()
         if len(files) > 1
     )
+
+
+def _most_telling_first(found: Iterable[Library]) -> tuple[Library, ...]:
+    return tuple(sorted(found, key=lambda library: not (library.name == "cudnn" or _kind(library.name))))
 
 
 def _is_library(path: str) -> bool:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 from triage.crash import Crash
 from triage.readers.interface import Reader, Unreadable
 from triage.readers.sniffing import PACKED, SNIFF_BYTES, sniff
@@ -10,12 +13,22 @@ from triage.readers.source import Source
 __all__ = ["Reader", "Source", "Unreadable", "of_one_process", "read"]
 
 
-def read(source: Source, input_id: int, executable: str | None = None) -> Crash:
-    """Read one input; raises Unreadable with a sentence for the person. `executable` made the core, if it is one."""
+class Hints(NamedTuple):
+    """What the person says beside the files: the program that left a core, where the files of a program lie."""
+
+    executable: str | None = None
+    pe_directories: tuple[str, ...] = ()
+
+
+def read(source: Source, input_id: int, executable: str | None = None, pe_directories: Sequence[str] = ()) -> Crash:
+    """Read one input; raises Unreadable with a sentence for the person.
+
+    `executable` made the core, if it is one; `pe_directories` hold the files of a program that left a minidump.
+    """
     with source.open() as stream:
         try:
             head = stream.read(SNIFF_BYTES)
-            reader = _reader_for(sniff(head), source.label, source.path, executable)
+            reader = _reader_for(sniff(head), source.label, source.path, Hints(executable, tuple(pe_directories)))
             return reader.read(source.label, input_id, head, stream)
         except OSError as error:
             reason = error.strerror or error
@@ -23,22 +36,25 @@ def read(source: Source, input_id: int, executable: str | None = None) -> Crash:
 
 
 def of_one_process(parts: list[Crash]) -> list[Crash]:
-    """What was read, with every core of another process than the first one's left out and named in `unread`."""
+    """What was read, with every core or dump of another process than the first one's left out, and so named."""
     kept: list[Crash] = []
     first: int | None = None
     for part in parts:
-        is_core = any(source.kind == "core" for source in part.inputs)
-        pid = part.processes[part.primary].pid if is_core and part.processes else None
+        kind = next((_DUMPS[source.kind] for source in part.inputs if source.kind in _DUMPS), None)
+        pid = part.processes[part.primary].pid if kind and part.processes else None
         if first is not None and pid not in (None, first):
             name = part.inputs[0].name
-            note = f"{name} is the core of another process ({pid}, not {first}); analyze it by itself"
+            note = f"{name} is the {kind} of another process ({pid}, not {first}); analyze it by itself"
             part = Crash(inputs=part.inputs, unread=(note,))
         first = pid if first is None else first
         kept.append(part)
     return kept
 
 
-def _reader_for(kind: str, label: str, path: str | None, executable: str | None) -> Reader:
+_DUMPS = {"core": "core", "minidump": "dump"}
+
+
+def _reader_for(kind: str, label: str, path: str | None, hints: Hints) -> Reader:
     """The reader for a kind of bytes; each is imported only when it is needed."""
     if kind == "log":
         from triage.readers.text import TextReader
@@ -47,17 +63,22 @@ def _reader_for(kind: str, label: str, path: str | None, executable: str | None)
     if kind == "core":
         from triage.readers.core import CoreReader
 
-        return CoreReader(path, executable)
+        return CoreReader(path, hints.executable)
+    if kind == "minidump":
+        from triage.readers.minidump.reader import MinidumpReader
+
+        return MinidumpReader(path, hints.pe_directories)
     if kind in PACKED:
         from triage.readers.unpacking import PackedReader
 
-        return PackedReader(kind, lambda inner: _reader_for(inner, label, None, executable))
+        return PackedReader(kind, lambda inner: _reader_for(inner, label, None, hints))
     raise Unreadable(f"{label}: {_REFUSALS[kind]}")
 
 
-_ONLY = "this version reads logs, pasted text and Linux cores"
+_ONLY = "this version reads logs, pasted text, minidumps and Linux cores"
 _REFUSALS = {
-    "minidump": f"this is a Windows minidump, and {_ONLY}; give the console output of the same crash.",
+    "kernel-dump": "this is a dump of the Windows kernel, of a blue screen and not of a program; a driver is to blame "
+    "then, mostly the graphics driver.",
     "program": "this is a program or a library, not a core dump; give the core that it left, or its console output.",
     "mac-core": f"this is a core of macOS, and {_ONLY}; give the crash report in ~/Library/Logs/DiagnosticReports.",
     "compressed": "this file is compressed in a way that triage does not unpack; unpack it first.",

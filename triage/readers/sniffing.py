@@ -6,6 +6,7 @@ SNIFF_BYTES = 64 * 1024
 
 _MAGIC = (
     (b"MDMP", "minidump"),
+    (b"PAGEDU", "kernel-dump"),
     (b"\x1f\x8b", "gzip"),
     (b"\xfd7zXZ\x00", "xz"),
     (b"\x28\xb5\x2f\xfd", "zstd"),
@@ -33,7 +34,7 @@ _CONTROLS = bytes(frozenset(range(32)) - frozenset(b"\t\n\r\x07\x08\x0b\x0c\x1b\
 def sniff(head: bytes) -> str:
     """The kind of an input from its first bytes.
 
-    It is log, minidump, core, program, mac-core, one of PACKED, compressed, document, image or binary.
+    It is log, minidump, kernel-dump, core, program, mac-core, one of PACKED, compressed, document, image or binary.
     """
     for magic, kind in _MAGIC:
         if head.startswith(magic):

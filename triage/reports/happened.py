@@ -13,6 +13,11 @@ from triage.patterns import compile as pattern
 from triage.report import DIAGNOSED, NO_CRASH, Question, Report
 
 _NATIVE_FRAMES = 3
+_SYSTEMS = {"linux": "Linux", "windows": "Windows", "macos": "macOS"}
+# Libraries whose coming and going has to do with what is triaged here.
+_TELLING_LIBRARY = (
+    r"(?i)^(?:cud|cub|cuf|cus|nv|zlibwapi|_?pywrap|tensorflow|python3|libiomp|libomp|vcomp|torch|c10|onnx)"
+)
 _SHOW_LOG = " --tf-log "
 # The C library, the C++ runtime, Python and its own extension modules.
 _SYSTEM_LIBRARY = r"^(?:lib(?:c|m|dl|pthread|stdc\+\+|gcc_s|ffi|python)[-.\d]|ld[-.]|python|\[|.*\.cpython-)"
@@ -117,7 +122,55 @@ def fault(crash: Crash) -> str | None:
         return None
     touched = f"{found.access or 'access'} of address 0x{found.address:x}" if found.address is not None else ""
     instruction = " ".join((found.instruction or "").split())
-    return " by ".join(part for part in (touched, instruction) if part) or None
+    what = " by ".join(part for part in (touched, instruction) if part)
+    return ": ".join(part for part in (what, found.says) if part) or None
+
+
+def fast_fail(crash: Crash) -> str | None:
+    """What the subcode of a fast fail says, which is something else than the name of 0xC0000409."""
+    status = crash.exit
+    if status is None or status.subcode is None:
+        return None
+    return f"subcode {status.subcode} ({status.subcode_name or 'without a name'}): {status.meaning}"
+
+
+def faulting_module(crash: Crash) -> str | None:
+    """The library to which a dump lays the crash, with its version, and the name of the thread."""
+    process = crash.processes[crash.primary] if crash.processes else None
+    if process is None or process.faulting_module is None:
+        return None
+    name = process.faulting_module
+    # Signatures know cuDNN by one name, whatever its file is called.
+    called = {name.lower(), "cudnn"} if name.lower().startswith("cudnn64_") else {name.lower()}
+    version = next((one.version for one in crash.environment.libraries if one.name.lower() in called), None)
+    thread = next((thread.name for thread in process.threads if thread.crashed and thread.name), None)
+    return f"faulting module {name}" + (f" {version}" if version else "") + (f", thread {thread}" if thread else "")
+
+
+def seen_on_stack(crash: Crash) -> str | None:
+    """Libraries whose addresses lay on the stack of the thread that crashed, which is no call stack."""
+    thread = next((thread for thread in crash.threads if thread.crashed and thread.seen_modules), None)
+    if thread is None:
+        return None
+    return f"modules seen on the stack, not all of them called: {', '.join(thread.seen_modules)}"
+
+
+def odd(crash: Crash) -> tuple[str, ...]:
+    """What in a dump does not fit together, and telling libraries that had been unloaded before the crash."""
+    dump = crash.processes[crash.primary].dump if crash.processes else None
+    if dump is None:
+        return ()
+    gone = [library.name for library in dump.unloaded if pattern(_TELLING_LIBRARY).search(library.name)]
+    unloaded = (f"unloaded before the end: {', '.join(dict.fromkeys(gone))}",) if gone else ()
+    return dump.contradictions + unloaded
+
+
+def system(crash: Crash) -> str | None:
+    """Which system it was, with its build where that was told."""
+    environment = crash.environment
+    name = _SYSTEMS.get(environment.os or "", environment.os)
+    told = (name, environment.os_version, environment.architecture)
+    return " ".join(part for part in told if part) or None
 
 
 def tensorflow(crash: Crash) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from triage.crash import Crash, ExitStatus, Fault, NativeFrame, Process, Thread
+from triage.crash import Crash, Dump, ExitStatus, Fault, NativeFrame, Process, Thread
 from triage.report import Diagnosis, Evidence, OtherCrash, Reliability, Report
 
 SCHEMA = "triage.report/1"
@@ -63,6 +63,8 @@ def _crash(crash: Crash) -> dict[str, Any]:
             "limit_bytes": memory.limit_bytes,
             "limit_source": memory.limit_source,
             "oom_kills": memory.oom_kills,
+            "machine_bytes": memory.machine_bytes,
+            "machine_free_bytes": memory.machine_free_bytes,
         },
         "resources": {
             "threads": resources.threads,
@@ -78,11 +80,15 @@ def _crash(crash: Crash) -> dict[str, Any]:
             "cpu_flags": list(environment.cpu_flags),
             "gpus": list(environment.gpus),
             "libraries": [{"name": library.name, "version": library.version} for library in environment.libraries],
+            "libraries_complete": environment.libraries_complete,
             "loaded_twice": list(environment.loaded_twice),
             "interpreter": environment.interpreter,
             "hidden_log": environment.hidden_log,
             "driver": environment.driver,
             "capability": environment.capability,
+            "os_version": environment.os_version,
+            "architecture": environment.architecture,
+            "cpu": environment.cpu,
         },
         "inputs": [{"id": i.id, "kind": i.kind, "name": i.name, "complete": i.complete} for i in crash.inputs],
     }
@@ -97,6 +103,22 @@ def _process(process: Process) -> dict[str, Any]:
         "threads": [_thread(thread) for thread in process.threads],
         "fault": _fault(process.fault) if process.fault else None,
         "forked_with": process.forked_with,
+        "faulting_module": process.faulting_module,
+        "dump": _dump(process.dump) if process.dump else None,
+    }
+
+
+def _dump(dump: Dump) -> dict[str, Any]:
+    return {
+        "taken": dump.taken,
+        "started": dump.started,
+        "user_seconds": dump.user_seconds,
+        "kernel_seconds": dump.kernel_seconds,
+        "full_memory": dump.full_memory,
+        "contradictions": list(dump.contradictions),
+        "unloaded": [{"name": library.name, "version": library.version} for library in dump.unloaded],
+        "handles": dict(dump.handles),
+        "comments": list(dump.comments),
     }
 
 
@@ -109,6 +131,9 @@ def _fault(fault: Fault) -> dict[str, Any]:
         "registers": {name: _hex(value) for name, value in fault.registers},
         "stack_used_bytes": fault.stack_used_bytes,
         "stack_limit_bytes": fault.stack_limit_bytes,
+        "parameters": [_hex(value) for value in fault.parameters],
+        "says": fault.says,
+        "missing_library": fault.missing_library,
     }
 
 
@@ -134,6 +159,8 @@ def _thread(thread: Thread) -> dict[str, Any]:
         "crashed": thread.crashed,
         "python_stack": [{"file": f.file, "line": f.line, "function": f.function} for f in thread.python_stack],
         "native_stack": [_native(frame) for frame in thread.native_stack],
+        "seen_modules": list(thread.seen_modules),
+        "id": thread.id,
     }
 
 

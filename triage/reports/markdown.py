@@ -53,13 +53,19 @@ def _what_happened(report: Report) -> list[str]:
     if frames := happened.native_frames(crash):
         source = happened.own_source(crash)
         parts.append(f"- **where**: {_code(frames)}" + (f", built from {_code(source)}" if source else ""))
+    if module := happened.faulting_module(crash):
+        parts.append(f"- **module**: {_escape(module)}")
     if fault := happened.fault(crash):
         parts.append(f"- **fault**: {_code(fault)}")
+    if seen := happened.seen_on_stack(crash):
+        parts.append(f"- **seen**: {_escape(seen)}")
+    parts += [f"- **odd**: {_escape(sentence)}" for sentence in happened.odd(crash)]
     if report.stack_key and report.stack_key != frames:
         parts.append(f"- **stack**: {_code(report.stack_key)}")
     environment = crash.environment
     told = [f"{name} {version}" for name, version in environment.packages]
-    told += [text for text in (happened.python(crash), environment.os) if text]
+    system = " ".join(part for part in (environment.os, environment.os_version, environment.architecture) if part)
+    told += [text for text in (happened.python(crash), system) if text]
     return parts + ([f"- **with**: {_escape(', '.join(told))}"] if told else [])
 
 

@@ -16,16 +16,16 @@ from triage.reports.wrapping import columns, shorten, wrap
 
 _LABEL = 8
 # How much of each part is shown on a screen, less and less until it fits; a pipe gets all of it.
-_PARTS = ("hung", "why", "against", "fix", "if_not", "not", "heard", "else", "near", "other", "next", "sure")
+_PARTS = ("hung", "odd", "why", "against", "fix", "if_not", "not", "heard", "else", "near", "other", "next", "sure")
 _SCREENS = tuple(
     dict(zip(_PARTS, row, strict=True))
     for row in (
-        (6, 4, 2, 3, 1, 2, 1, 4, 3, 2, 2, 1),
-        (6, 4, 2, 3, 0, 2, 1, 4, 3, 2, 2, 1),
-        (4, 3, 1, 2, 0, 1, 1, 3, 2, 1, 1, 1),
-        (3, 2, 0, 2, 0, 1, 1, 2, 2, 1, 1, 1),
-        (2, 2, 0, 1, 0, 0, 0, 2, 1, 1, 1, 0),
-        (1, 1, 0, 1, 0, 0, 0, 0, 0, 0, 1, 0),
+        (6, 3, 4, 2, 3, 1, 2, 1, 4, 3, 2, 2, 1),
+        (6, 2, 4, 2, 3, 0, 2, 1, 4, 3, 2, 2, 1),
+        (4, 1, 3, 1, 2, 0, 1, 1, 3, 2, 1, 1, 1),
+        (3, 1, 2, 0, 2, 0, 1, 1, 2, 2, 1, 1, 1),
+        (2, 1, 2, 0, 1, 0, 0, 0, 2, 1, 1, 1, 0),
+        (1, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0, 1, 0),
     )
 )
 _SCREEN_LINES = 24
@@ -111,6 +111,7 @@ def _rows(report: Report, most: dict[str, int] | None) -> list[Row]:
 
     rows = _hidden_log(report)
     rows += _what_happened(report.crash, on_screen, some("hung"))
+    rows += [Row("odd", text, hang=2) for text in happened.odd(report.crash)[: some("odd")]]
     if report.verdict != NO_CRASH and report.diagnoses:
         first = report.diagnoses[0]
         if report.verdict != UNKNOWN:
@@ -158,22 +159,27 @@ def _what_happened(crash: Crash, on_screen: bool, most_hung: int | None) -> list
     rows = [Row("hung", short(sentence)) for sentence in happened.hung(crash, most_hung)]
     if death := happened.died(crash):
         rows.append(Row("died", short(death)))
+    if meaning := happened.fast_fail(crash):
+        rows.append(Row("died", short(meaning)))
     if reaction := happened.reaction(crash):
         rows.append(Row("then", reaction))
     error = crash.exceptions[-1] if crash.exceptions else None
     if error and error.gist:
         rows.append(Row("said", short(f"{error.short_type}: {error.gist}")))
     tensorflow = happened.tensorflow(crash)
-    system = _SYSTEMS.get(crash.environment.os or "", crash.environment.os)
-    told = [part for part in (tensorflow, happened.python(crash), system) if part]
+    told = [part for part in (tensorflow, happened.python(crash), happened.system(crash)) if part]
     if told and rows:
         rows.append(Row(rows[0].label if len(rows) == 1 else "with", short(", ".join(told))))
     if frames := happened.native_frames(crash):
         rows.append(Row("where", short(frames)))
+    if module := happened.faulting_module(crash):
+        rows.append(Row("where", short(module)))
     if source := happened.own_source(crash):
         rows.append(Row("where", short(f"built from {source}")))
     if fault := happened.fault(crash):
         rows.append(Row("where", fault))
+    if seen := happened.seen_on_stack(crash):
+        rows.append(Row("where", short(seen)))
     return rows
 
 
@@ -183,9 +189,6 @@ def _hidden_log(report: Report) -> list[Row]:
     if hidden is None:
         return []
     return [Row("first", hidden.sentence), Row("first", hidden.command, role="command", hang=2)]
-
-
-_SYSTEMS = {"linux": "Linux", "windows": "Windows", "macos": "macOS"}
 
 
 def _reasons(first: Diagnosis, crash: Crash, why: int | None, against: int | None) -> list[Row]:

@@ -194,7 +194,7 @@ def test_where_a_core_has_no_room_a_sentence_says_what_to_do(core: Path, tmp_pat
 
 
 def test_zeros_take_no_room_on_the_disk(scratch: Path) -> None:
-    from triage.readers.core.spooling import as_file
+    from triage.readers.spooling import as_file
 
     with as_file(None, "core", b"begin", io.BytesIO(bytes(64 << 20) + b"end")) as path:
         status = os.stat(path)

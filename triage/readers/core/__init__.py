@@ -5,8 +5,8 @@ from __future__ import annotations
 from triage.crash import Crash, Environment, Input, Place, Process
 from triage.native import from_core
 from triage.native.core_file import CoreFile, NotACore, read_core
-from triage.readers.core.spooling import as_file
 from triage.readers.interface import Stream, Unreadable
+from triage.readers.spooling import as_file
 
 _MIB = 1024 * 1024
 

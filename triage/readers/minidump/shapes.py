@@ -34,7 +34,7 @@ class Module(NamedTuple):
 
 
 class Registers(NamedTuple):
-    """The integer registers of a thread; `architecture` is x64, x86 or arm64, names are lower case (rip, eax, x0, pc)."""
+    """The integer registers of a thread; `architecture` is x64, x86 or arm64, names are as in rip, eax, x0, pc."""
 
     architecture: str
     pc: int
@@ -74,10 +74,16 @@ class AddressSpace(Protocol):
 
 
 class Stack(NamedTuple):
-    """A walked thread. `seen` are modules found by scanning: addresses lay about on the stack, which is no call."""
+    """A walked thread. `seen` are modules found by scanning: addresses lay about on the stack, which is no call.
+
+    `left_out` counts frames further out that were walked and not kept (a stack that ran over repeats itself);
+    `wanted` is the module whose PE file would let the walk go on.
+    """
 
     frames: tuple[WalkedFrame, ...] = ()
     seen: tuple[str, ...] = ()
+    left_out: int = 0
+    wanted: str | None = None
 
 
 class WalkedFrame(NamedTuple):

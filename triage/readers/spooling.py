@@ -1,4 +1,4 @@
-"""Bytes that come from a pipe, or out of a compressed file, as a file that a debugger can open."""
+"""Bytes that come from a pipe, or out of a compressed file, as a file that can be mapped or opened by a debugger."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def as_file(path: str | None, name: str, head: bytes, rest: Stream) -> Iterator[
     except OSError as error:
         raise Unreadable(f"{name} needs room to unpack, and there is none ({error}); set TMPDIR.") from None
     try:
-        spooled = os.path.join(directory, "core")
+        spooled = os.path.join(directory, "dump")
         try:
             with open(spooled, "xb") as file:
                 _write(file, head, rest)
@@ -46,7 +46,7 @@ def as_file(path: str | None, name: str, head: bytes, rest: Stream) -> Iterator[
 
 
 def _write(file: BinaryIO, head: bytes, rest: Stream) -> None:
-    """Write everything; a core is mostly zeros, and those need no room on the disk."""
+    """Write everything; a dump is mostly zeros, and those need no room on the disk."""
     piece = head
     while piece:
         if piece == _ZEROS[: len(piece)]:

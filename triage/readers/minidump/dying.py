@@ -1,0 +1,175 @@
+"""What ended the process, from the dump's exception: the status in the words of its system, and the fault."""
+
+from __future__ import annotations
+
+from triage import status
+from triage.crash import ExitStatus, Fault
+from triage.readers.minidump.memory import MemoryMap
+from triage.readers.minidump.shapes import AddressSpace, ExceptionRecord, Registers, ThreadRecord
+from triage.readers.minidump.system import System
+
+# Access violation, in-page error, guard page, stack overflow: for what, and where.
+_STACK_OVERFLOW = 0xC00000FD
+_ILLEGAL_INSTRUCTION, _LONGEST_INSTRUCTION = 0xC000001D, 15
+_TELL_ADDRESS = {0xC0000005, 0xC0000006, 0x80000001, _STACK_OVERFLOW}
+_ACCESS = {0: "read", 1: "write", 8: "execute"}
+# What Breakpad and Crashpad write when a program asks for a dump and lives on.
+_ASKED_FOR = {"windows": {0x0517A7ED, 0x0CCA11ED}, "linux": {0xFFFFFFFF}, "macos": {0x43507378}}
+# Mach's exceptions as the signals that they become for a program.
+_MACH = {1: "SIGSEGV", 2: "SIGILL", 3: "SIGFPE", 5: "SIGABRT", 6: "SIGTRAP", 11: "SIGKILL", 12: "SIGKILL"}
+_MACH_BAD_ACCESS, _MACH_SOFTWARE, _MACH_CRASH = 1, 5, 10
+_MACH_PROTECTION, _MACH_UNIX_SIGNAL = 2, 0x10003
+_TOUCHING = {"SIGSEGV", "SIGBUS"}
+_FIRST_PAGES = 1 << 16
+_NOT_TOLD = (1 << 64) - 1
+# Where the end and the start of a thread's stack, and all that is kept for it, stand in its TEB.
+_TEB = {"x64": (8, 8, 0x1478), "arm64": (8, 8, 0x1478), "x86": (4, 4, 0xE0C)}
+_NEAR = 1 << 16
+
+
+def asked_for(exception: ExceptionRecord, system: System) -> bool:
+    """Whether the program asked for the dump itself, and went on."""
+    return exception.code in _ASKED_FOR.get(_family(system), ())
+
+
+def status_of(exception: ExceptionRecord, system: System) -> ExitStatus:
+    """How the process ended, as its system names it."""
+    family = _family(system)
+    if family == "macos":
+        return status.from_signal(_mach_signal(exception)) or status.from_code(128 + exception.code % 128)
+    if family == "linux":
+        return status.from_code(-exception.code) if 0 < exception.code <= 64 else status.from_code(exception.code)
+    subcode = None
+    if exception.code == status.FAST_FAIL_STATUS and exception.parameters:
+        subcode = exception.parameters[0] & 0xFFFFFFFF
+    return status.from_ntstatus(exception.code, subcode)
+
+
+def fault_of(
+    exception: ExceptionRecord,
+    registers: Registers | None,
+    system: System,
+    died: ExitStatus,
+    map: MemoryMap,
+    memory: AddressSpace,
+    stack: tuple[int, int] | None,
+) -> Fault:
+    """What the processor could not do. `stack` is how much of its stack the thread used, and how much it has."""
+    address, access = _touched(exception, registers, system, died)
+    says = _says(address, access, registers, system, map) if address is not None else None
+    instruction = None
+    if _family(system) == "windows" and exception.code == _STACK_OVERFLOW:
+        says = "the stack is used up"
+    elif registers is not None and (died.signal == "SIGILL" or exception.code == _ILLEGAL_INSTRUCTION):
+        instruction, says = _illegal(memory.read(registers.pc, _LONGEST_INSTRUCTION), registers.architecture)
+    used, limit = stack or (None, None)
+    return Fault(
+        died.signal,
+        address,
+        access,
+        instruction,
+        tuple(registers.values.items()) if registers else (),
+        used,
+        limit,
+        parameters=exception.parameters,
+        says=says,
+    )
+
+
+def _illegal(code: bytes, architecture: str) -> tuple[str | None, str | None]:
+    """The instruction that the processor did not know, and what its first bytes tell of the extension it is from."""
+    if architecture == "arm64" or not code:
+        return None, None
+    if code.startswith(b"\x0f\x0b"):
+        return "ud2", "an instruction that compilers put where the program must never come"
+    if code[0] in (0xC4, 0xC5):
+        kind = "as those of AVX, AVX2 and FMA are"
+    elif code[0] == 0x62:
+        kind = "as those of AVX-512 are"
+    else:
+        return None, f"the instruction begins with the bytes {code[:6].hex(' ')}"
+    return None, f"the instruction is coded {kind} (bytes {code[:6].hex(' ')})"
+
+
+def stack_use(
+    exception: ExceptionRecord, thread: ThreadRecord | None, registers: Registers | None, memory: AddressSpace
+) -> tuple[int, int] | None:
+    """How much of its stack a thread of Windows used and how much it has, where the dump holds its TEB.
+
+    An overflow is by itself the news that all of it was used, and what was stored of the stack is what was used.
+    """
+    if exception.code == _STACK_OVERFLOW and thread is not None and thread.stack_size:
+        return thread.stack_size, thread.stack_size
+    if thread is None or registers is None or not thread.teb or registers.architecture not in _TEB:
+        return None
+    width, base_at, kept_at = _TEB[registers.architecture]
+    base = int.from_bytes(memory.read(thread.teb + base_at, width), "little")
+    kept = int.from_bytes(memory.read(thread.teb + kept_at, width), "little")
+    if not 0 < kept < base or not kept - _NEAR <= registers.sp <= base:
+        return None
+    return min(base - registers.sp, base - kept), base - kept
+
+
+def _family(system: System) -> str:
+    return {"android": "linux", "ios": "macos", "linux": "linux", "macos": "macos"}.get(system.os or "", "windows")
+
+
+def _mach_signal(exception: ExceptionRecord) -> str:
+    code, detail = exception.code, exception.flags
+    if code == _MACH_BAD_ACCESS and detail == _MACH_PROTECTION:
+        return "SIGBUS"
+    if code == _MACH_SOFTWARE and detail == _MACH_UNIX_SIGNAL and len(exception.parameters) > 2:
+        return status.signal_named_by_number(exception.parameters[2]) or "SIGABRT"
+    if code == _MACH_CRASH:
+        # The signal stands in the second byte from the top of what was told beside it.
+        return status.signal_named_by_number(detail >> 24 & 0xFF) or "SIGABRT"
+    return _MACH.get(code, "SIGABRT")
+
+
+def _touched(
+    exception: ExceptionRecord, registers: Registers | None, system: System, died: ExitStatus
+) -> tuple[int | None, str | None]:
+    """The address that could not be used, and for what."""
+    address: int | None = None
+    access = None
+    if _family(system) != "windows":
+        if died.signal in _TOUCHING:
+            address = exception.address
+            access = "execute" if registers is not None and registers.pc == address else None
+    elif exception.code in _TELL_ADDRESS and len(exception.parameters) >= 2:
+        access, address = _ACCESS.get(exception.parameters[0]), exception.parameters[1]
+    if address is not None and system.architecture == "x86":
+        address &= 0xFFFFFFFF
+    return address, access
+
+
+def _says(address: int, access: str | None, registers: Registers | None, system: System, map: MemoryMap) -> str | None:
+    """What an address tells by itself, and by what the dump says of the memory around it."""
+    lowest = 1 << (48 if system.architecture == "arm64" else 47)
+    if address < _FIRST_PAGES:
+        return "a null pointer was called" if access == "execute" else "a null pointer, or a field behind one"
+    if system.architecture != "x86":
+        if address == _NOT_TOLD and _family(system) == "windows":
+            return (
+                "the processor does not tell this address: it is none that can exist (non-canonical), or the kernel's"
+            )
+        if lowest <= address < (1 << 64) - lowest:
+            return "no address that can exist (non-canonical): a pointer that was overwritten"
+    region = map.at(address)
+    near_stack = registers is not None and -(1 << 12) <= address - registers.sp < _NEAR
+    if region is not None and region.guard:
+        return "the guard page of a stack: the stack is used up"
+    if access == "execute":
+        if near_stack:
+            return "code on the stack, which may not be run (DEP)"
+        if region is not None and region.state == "committed" and not region.executable:
+            return "data, which may not be run as code (DEP)"
+    if near_stack and access != "execute":
+        return "just where the stack pointer is: the stack is used up"
+    if region is not None and region.state == "free":
+        return "memory that was not there, or had been given back"
+    if region is not None and region.state == "reserved":
+        return "memory that was reserved and never made usable"
+    if region is not None and region.no_access:
+        return "memory that was closed to any access"
+    return None

@@ -1,0 +1,128 @@
+"""The memory that a dump holds, and what it says of the rest: which addresses were there at all, and for what."""
+
+from __future__ import annotations
+
+import struct
+from bisect import bisect_right
+from typing import NamedTuple
+
+from triage.readers.minidump import file as parts
+from triage.readers.minidump.contents import stack_extents
+from triage.readers.minidump.file import DumpFile
+
+_RANGE = struct.Struct("<QII")
+_FULL_RANGE = struct.Struct("<QQ")
+_REGION = struct.Struct("<QQIIQIIII")
+_MOST_RANGES = 1 << 18
+_MOST_REGIONS = 1 << 17
+_LONGEST_READ = 16 << 20
+# Ranges may overlap; whoever wrote this many over each other did not mean it.
+_OVERLAPS = 8
+_COMMIT, _RESERVE, _FREE = 0x1000, 0x2000, 0x10000
+_GUARD, _NO_ACCESS = 0x100, 0x01
+_EXECUTABLE = 0xF0
+
+
+class Region(NamedTuple):
+    """A stretch of addresses. `state` is committed, reserved or free; the rest is what could be done there."""
+
+    start: int
+    size: int
+    state: str
+    guard: bool
+    no_access: bool
+    executable: bool
+
+    def holds(self, address: int) -> bool:
+        """Whether an address lies in it."""
+        return self.start <= address < self.start + self.size
+
+
+class DumpMemory:
+    """Reads addresses out of the dump. `missing` is how many bytes its lists promise that the file does not have."""
+
+    def __init__(self, dump: DumpFile) -> None:
+        self._dump = dump
+        self.missing = 0
+        ranges = sorted(self._listed())
+        self._starts = [start for start, _, _ in ranges]
+        self._ranges = ranges
+        self.size = sum(size for _, size, _ in ranges)
+
+    def read(self, address: int, size: int) -> bytes:
+        """The bytes at an address; fewer than asked, or none, where the dump does not hold them."""
+        wanted = min(size, _LONGEST_READ)
+        pieces = []
+        while wanted > 0:
+            piece = self._piece(address, wanted)
+            if not piece:
+                break
+            pieces.append(piece)
+            address, wanted = address + len(piece), wanted - len(piece)
+        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+    def _piece(self, address: int, size: int) -> bytes:
+        at = bisect_right(self._starts, address)
+        for start, length, offset in reversed(self._ranges[max(0, at - _OVERLAPS) : at]):
+            if address < start + length:
+                inside = address - start
+                return self._dump.at(offset + inside, min(size, length - inside))
+        return b""
+
+    def _listed(self) -> list[tuple[int, int, int]]:
+        found = []
+        listed = [*self._dump.records(parts.MEMORY, _RANGE, _MOST_RANGES), *self._full()]
+        known = {(record[0], record[1]) for record in listed}
+        stacks = [stack for stack in stack_extents(self._dump) if stack[:2] not in known]
+        for start, size, offset in (*listed, *stacks):
+            there = max(0, min(size, self._dump.size - offset))
+            self.missing += size - there
+            if there:
+                found.append((start, there, offset))
+        return found
+
+    def _full(self) -> list[tuple[int, int, int]]:
+        """The ranges of a dump with full memory, which lie one after the other."""
+        data = self._dump.stream(parts.MEMORY64)
+        if len(data) < 16:
+            return []
+        count, offset = struct.unpack_from("<QQ", data)
+        count = self._dump.fitting(parts.MEMORY64, count, len(data) - 16, _FULL_RANGE.size, _MOST_RANGES)
+        found = []
+        for start, size in _FULL_RANGE.iter_unpack(data[16 : 16 + count * _FULL_RANGE.size]):
+            found.append((start, size, offset))
+            offset += size
+        return found
+
+
+class MemoryMap:
+    """What the addresses of the process were for, where the dump tells it."""
+
+    def __init__(self, dump: DumpFile) -> None:
+        records = dump.headed_records(parts.REGIONS, _REGION, _MOST_REGIONS)
+        self._regions = sorted(map(_region, records), key=lambda region: region.start)
+        self._starts = [region.start for region in self._regions]
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the dump has such a map."""
+        return bool(self._regions)
+
+    def at(self, address: int) -> Region | None:
+        """The stretch around an address."""
+        number = bisect_right(self._starts, address) - 1
+        region = self._regions[number] if number >= 0 else None
+        return region if region and region.holds(address) else None
+
+
+def _region(record: tuple[int, ...]) -> Region:
+    start, _, _, _, size, state, protection, *_ = record
+    named = {_COMMIT: "committed", _RESERVE: "reserved"}.get(state, "free")
+    return Region(
+        start,
+        size,
+        named,
+        bool(protection & _GUARD),
+        named == "committed" and bool(protection & _NO_ACCESS),
+        bool(protection & _EXECUTABLE),
+    )

@@ -1,0 +1,111 @@
+"""The modules of a dump as libraries: the names that signatures ask for, and versions that mean what they seem to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from triage.crash import Library, base_name
+from triage.native import libraries
+from triage.readers.minidump.shapes import Module
+
+_PYTHON = re.compile(r"(?i)^(?:lib)?python(\d)\.?(\d+)(?:[td]|_d)?(?:\.dll|\.so)")
+_INTERPRETER = re.compile(r"(?i)^(?:vrt)?python(?:w|[\d.]+)?(?:_d)?(?:\.exe)?$")
+_CUDNN = re.compile(r"(?i)^cudnn64_(\d+)\.dll$")
+# NVIDIA numbers the files of CUDA like those of a driver, with the release of CUDA at the end: 6.14.11.11020 is 11.2.
+_OF_DRIVER = re.compile(r"^6\.14\.11\.(\d{4,5})$")
+# The machinery that raises, reports and ends; what went wrong lies with whoever called it.
+_MACHINERY = re.compile(
+    r"(?i)^(?:ntdll|kernelbase|kernel32|ucrtbased?|msvcrt|vcruntime\d+\w*|msvcp\d+\w*|msvcr\d+\w*|concrt\d+|wow64\w*|"
+    r"wer\w*|dbghelp|dbgcore|faultrep|verifier)\.dll$"
+    r"|^(?:libc|libpthread|ld|linux-gate|linux-vdso|libstdc\+\+|libgcc_s)\b.*\.so|^libsystem_\w+\.dylib$|^libc\+\+"
+)
+# Names that programs trust; a file that only looks like one of them may have been put there.
+_WELL_KNOWN = (
+    "ntdll.dll",
+    "kernel32.dll",
+    "kernelbase.dll",
+    "user32.dll",
+    "advapi32.dll",
+    "ws2_32.dll",
+    "ucrtbase.dll",
+    "msvcrt.dll",
+    "vcruntime140.dll",
+    "msvcp140.dll",
+    "nvcuda.dll",
+)
+_LOOKS_LIKE = str.maketrans({"1": "l", "i": "l", "0": "o", "5": "s", "|": "l"})
+_SYSTEM_FOLDERS = re.compile(
+    r"(?i)^(?:\\\\\?\\)?[A-Z]:\\(?:windows|winnt)\\|^\\SystemRoot\\|^/(?:usr/)?(?:local/)?lib|^/system/"
+)
+_INSTALLED = re.compile(
+    r"(?i)[\\/](?:site|dist)-packages[\\/]|[\\/]DLLs[\\/][^\\/]+$|[\\/]Library[\\/](?:bin|mingw\w*)[\\/]"
+    r"|^[A-Z]:\\Program Files(?: \(x86\))?\\|[\\/]lib[\\/]python\d"
+)
+# Libraries of others that people copy to anywhere.
+_OF_OTHERS = re.compile(
+    r"(?i)^(?:cu(?:dnn|da|blas|fft|rand|solver|sparse|pti)|nv|mkl_|libiomp|libomp|vcomp|zlib|_pywrap_)"
+)
+
+
+def libraries_of(modules: Iterable[Module]) -> tuple[Library, ...]:
+    """The libraries among the modules, those first that signatures ask for most."""
+    return libraries.libraries_with((module.name, _version(module)) for module in modules)
+
+
+def loaded_twice(modules: Iterable[Module]) -> tuple[str, ...]:
+    """A sentence for each thing of which a process should have one and has two."""
+    return libraries.loaded_twice(module.name for module in modules)
+
+
+def python_of(modules: Iterable[Module]) -> str | None:
+    """The version of Python, from the file that is the interpreter."""
+    for module in modules:
+        if match := _PYTHON.match(module.file):
+            fields = (module.version or "").split(".")
+            if len(fields) == 4 and fields[:2] == [match[1], match[2]] and fields[2].isdigit():
+                # Python's builders put the release into the third field: 3.11.9 is 3.11.9150.
+                return f"{match[1]}.{match[2]}.{int(fields[2]) // 1000}"
+            return f"{match[1]}.{match[2]}" if match[2] else None
+    return None
+
+
+def interpreter_of(modules: Iterable[Module]) -> str | None:
+    """The path of the program, where that is a Python."""
+    program = next(iter(modules), None)
+    return program.name if program is not None and _INTERPRETER.match(program.file) else None
+
+
+def is_machinery(name: str) -> bool:
+    """Whether a module only raises, reports or ends what others have done."""
+    return bool(_MACHINERY.match(base_name(name)))
+
+
+def is_own(module: Module) -> bool:
+    """Whether a module lies neither with the system's nor with installed packages."""
+    if _SYSTEM_FOLDERS.search(module.name) or _INSTALLED.search(module.name):
+        return False
+    known = (_PYTHON, _INTERPRETER, _OF_OTHERS)
+    return not (any(pattern.match(module.file) for pattern in known) or is_machinery(module.name))
+
+
+def look_alike(name: str) -> str | None:
+    """The well-known library that a name was perhaps made to be taken for."""
+    lower = base_name(name).lower()
+    if lower in _WELL_KNOWN:
+        return None
+    shape = lower.translate(_LOOKS_LIKE)
+    return next((known for known in _WELL_KNOWN if known.translate(_LOOKS_LIKE) == shape), None)
+
+
+def _version(module: Module) -> str | None:
+    if module.version is None:
+        return None
+    if match := _OF_DRIVER.match(module.version):
+        number = int(match[1])
+        # cuDNN's own number stands nowhere then.
+        return None if module.file.lower().startswith("cudnn") else f"{number // 1000}.{number % 1000 // 10}"
+    cudnn = _CUDNN.match(module.file)
+    if cudnn and module.version.split(".")[0] != cudnn[1]:
+        return None
+    return module.version
