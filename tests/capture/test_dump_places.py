@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from triage.capture.windows.dumps import DumpPlaces, frames_of, remove_oldest
+from triage.capture.windows.dumps import DumpPlaces, remove_oldest
+from triage.readers.minidump.stored_frames import frames_beside
 
 
 def written(places: DumpPlaces, pid: int) -> Path:
@@ -41,7 +42,7 @@ def test_no_program_gives_a_name_that_leads_elsewhere(shown: str, tmp_path: Path
 def test_the_ten_newest_are_kept_with_their_frames(tmp_path: Path) -> None:
     for day in range(1, 13):
         dump = tmp_path / f"train-202601{day:02}-120000-{day}.dmp"
-        for file in (dump, frames_of(dump)):
+        for file in (dump, frames_beside(dump)):
             file.write_text("")
             os.utime(file, (day, day))
     remove_oldest(tmp_path)

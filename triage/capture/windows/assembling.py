@@ -116,7 +116,12 @@ def _with_stacks(process: Process, dumped: dict[int, Crash], stacks: dict[int, t
         else thread
         for thread in of_dump.threads
     )
-    return process._replace(threads=tuple(map(_without_our_frames, threads or python)), fault=of_dump.fault)
+    return process._replace(
+        threads=tuple(map(_without_our_frames, threads or python)),
+        fault=of_dump.fault,
+        faulting_module=of_dump.faulting_module,
+        dump=of_dump.dump,
+    )
 
 
 def _stopped(ended: Ended) -> ExitStatus | None:

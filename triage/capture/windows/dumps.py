@@ -8,8 +8,9 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+from triage.readers.minidump.stored_frames import frames_beside
+
 KEPT = 10
-FRAMES = ".frames.json"
 _PART = ".part"
 _OURS = re.compile(r".*-\d{8}-\d{6}-\d+\.dmp")
 _ABANDONED_AFTER = 24 * 3600
@@ -55,17 +56,12 @@ class DumpPlaces:
                 self._file if not self._kept else self._file.with_name(f"{self._file.stem}.{pid}{self._file.suffix}")
             )
         with suppress(OSError):
-            frames_of(wanted).unlink()
+            frames_beside(wanted).unlink()
         os.replace(part, wanted)
         self._kept.append(wanted)
         if self._is_ours:
             remove_oldest(self._folder)
         return wanted
-
-
-def frames_of(dump: Path) -> Path:
-    """The file beside a dump with the stack that was walked where the DLLs are."""
-    return dump.with_name(dump.stem + FRAMES)
 
 
 def remove_oldest(folder: Path, keep: int = KEPT, now: float | None = None) -> None:
@@ -80,6 +76,6 @@ def remove_oldest(folder: Path, keep: int = KEPT, now: float | None = None) -> N
                 elif entry.name.endswith(_PART) and now - entry.stat().st_mtime > _ABANDONED_AFTER:
                     os.unlink(entry.path)
     for _, path in sorted(dumps, reverse=True)[keep:]:
-        for old in (Path(path), frames_of(Path(path))):
+        for old in (Path(path), frames_beside(Path(path))):
             with suppress(OSError):
                 old.unlink()
