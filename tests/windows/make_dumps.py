@@ -54,8 +54,6 @@ def make(kind: str, inside: Path, settings: dict[str, str]) -> None:
     dump = inside / f"{kind}.dmp"
     if not dump.exists():
         sys.exit(f"{kind} left no dump: {done.stderr.decode('utf-8', 'replace')}")
-    if (frames := dump.with_name(f"{kind}.frames.json")).exists():
-        shutil.copy(frames, TARGET)
     target = TARGET / dump.name
     if dump.stat().st_size <= _LARGEST:
         shutil.copy(dump, target)

@@ -12,6 +12,8 @@ import pytest
 from set_up import CACHE
 from wine import STEP, python, step, triage_run, windows, wine
 
+import triage
+
 short = pytest.mark.short
 ALL = os.environ.get("TRIAGE_WINDOWS") == "all"
 
@@ -36,6 +38,8 @@ def exception_of(dump: Path) -> tuple[int, int, list[int]]:
     return thread, code, list(struct.unpack_from(f"<{number}Q", content, streams[6] + 40))
 
 
+# Innermost first, as each crash goes through them.
+OURS = ["cudnn64_8.dll", "_pywrap_tensorflow_internal.pyd", "_pywrap_tf_session.pyd", "python311.dll", "python.exe"]
 CRASHES = [
     pytest.param("read", 0xC0000005, [0, 0x10], marks=short),
     ("write", 0xC0000005, [1, 0xDEAD0000]),
@@ -67,7 +71,8 @@ def test_a_crash_leaves_a_dump_and_its_own_exit_code(
     assert ran.primary["exit"]["ntstatus"] == f"0x{code:08X}"
     assert ran.primary["exit"]["subcode"] == (parameters[0] if code == 0xC0000409 and parameters else None)
     assert ran.output == "a step\n"
-    assert "cudnn64_8.dll".encode("utf-16-le") in dump.read_bytes()
+    assert ran.primary["faulting_module"] == "cudnn64_8.dll"
+    assert [module for module in ran.modules if module in OURS] == OURS
 
 
 @short
@@ -200,10 +205,23 @@ def test_save_names_the_file(tmp_path: Path) -> None:
     assert exception_of(file)[2] == [7]
 
 
-def test_full_holds_the_memory_of_the_program(tmp_path: Path) -> None:
-    usual = step("fast-fail-7", folder=tmp_path).dumps[0].stat().st_size
-    full = step("fast-fail-7", folder=tmp_path, options=("--full",)).dumps[-1].stat().st_size
-    assert full > 5 * usual
+def test_full_holds_the_python_stack_of_a_fast_fail(tmp_path: Path) -> None:
+    ran = step("fast-fail-7", folder=tmp_path, options=("--full",))
+    assert ran.functions == ["native_step", "train", "<module>"]
+    assert ran.dumps[0].stat().st_size > 5_000_000
+
+
+@short
+def test_the_stack_is_stored_beside_the_dump_for_a_machine_without_the_dlls(tmp_path: Path) -> None:
+    ran = step("fast-fail-7", folder=tmp_path)
+    there = [(frame["module"], frame["function"], frame["offset"]) for frame in ran.frames]
+    report = triage.analyze(str(ran.dumps[0]))
+    here = [(f.module, f.function, f"0x{f.offset:x}") for f in report.crash.threads[0].native_stack]
+    assert here == there
+    assert len(here) > 10
+    for file in ran.dumps[0].parent.glob("*.frames.json"):
+        file.unlink()
+    assert len(triage.analyze(str(ran.dumps[0])).crash.threads[0].native_stack) < len(here)
 
 
 @short

@@ -48,6 +48,16 @@ class Run(NamedTuple):
         """The Python functions of the crashed thread, innermost first."""
         return [f["function"] for t in self.primary["threads"] if t["crashed"] for f in t["python_stack"]]
 
+    @property
+    def frames(self) -> list[dict[str, Any]]:
+        """The native frames of the crashed thread, innermost first."""
+        return [f for t in self.primary["threads"] if t["crashed"] for f in t["native_stack"]]
+
+    @property
+    def modules(self) -> list[str]:
+        """The modules of its native frames, each named once."""
+        return list(dict.fromkeys(frame["module"] for frame in self.frames))
+
 
 def windows(path: Path) -> str:
     """A path as Windows programs know it."""

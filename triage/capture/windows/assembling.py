@@ -56,7 +56,12 @@ def crash_of(program: Program, ended: Ended) -> Crash:
             interpreter=environment.interpreter,
             hidden_log=_hidden(note),
         ),
-        unread=(*told.unread, *program.notes, *ended.problems, *_missing(processes[primary], ended)),
+        unread=(
+            *_still_unread(told.unread, processes[primary]),
+            *program.notes,
+            *ended.problems,
+            *_missing(processes[primary], ended),
+        ),
     )
 
 
@@ -198,6 +203,20 @@ def _theirs(frames: tuple[PythonFrame, ...]) -> tuple[PythonFrame, ...]:
     return tuple(frame for frame in frames if not is_ours(os.path.normpath(frame.file)))
 
 
+def _still_unread(sentences: tuple[str, ...], process: Process) -> list[str]:
+    """What a reader missed, without what another teller has told or what we say better: --full is ours."""
+    told_better = _has_python(process) or not _is_full(process)
+    return [text for text in sentences if not (told_better and text.startswith("Python frames:"))]
+
+
+def _has_python(process: Process) -> bool:
+    return any(thread.python_stack for thread in process.threads)
+
+
+def _is_full(process: Process) -> bool:
+    return process.dump is not None and process.dump.full_memory
+
+
 def _missing(process: Process, ended: Ended) -> list[str]:
     """What could not be seen of this run, and why."""
     missing = []
@@ -207,8 +226,9 @@ def _missing(process: Process, ended: Ended) -> list[str]:
         missing.append(f"native stack: {why}")
         if died_of == status.FAST_FAIL_STATUS and process.exit and process.exit.subcode is None:
             missing.append("the kind of fast fail: the exit code alone does not tell it; a dump does")
-    if died_of == status.FAST_FAIL_STATUS and not any(thread.python_stack for thread in process.threads):
-        missing.append("Python stack: a fast fail runs no handler; with --full the dump itself may hold it")
+    if died_of is not None and not _has_python(process) and not _is_full(process):
+        why = "a fast fail runs no handler" if died_of == status.FAST_FAIL_STATUS else "faulthandler wrote none"
+        missing.append(f"Python stack: {why}; with --full the dump itself may hold it")
     if not ended.errors_are_read:
         missing.append("standard error: it went to a device and was not read")
     elif not ended.output_is_read:
