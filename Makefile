@@ -12,11 +12,12 @@ COUNT ?= 2000
 SEED ?= 1
 SOURCES := setup.cfg setup.py pyproject.toml
 
-.PHONY: demo test lint calibrate bench-start bench-run fuzz-minidump bench-minidump clean help
+.PHONY: demo test windows test-windows lint calibrate bench-start bench-run fuzz-minidump bench-minidump clean help
 
 help:
 	@echo "make demo            run a real TensorFlow crasher under triage"
 	@echo "make test            install what the tests need and run them"
+	@echo "make test-windows    the Windows collector under wine (SHORT=1: a few cases)"
 	@echo "make lint            ruff, mypy, signatures, rooms"
 	@echo "make calibrate       fit the ranking to labelled reports (CASES=\"DIR …\")"
 	@echo "make bench-start     how fast the commands answer"
@@ -64,11 +65,20 @@ test: $(VENV)/.test $(VENV)/.tensorflow
 	@echo "== running the tests"
 	@$(BIN)/python -m pytest
 
+# wine, mingw, two Windows Pythons and the crash programs, all but the first two in .windows/
+windows: $(VENV)/.test
+	@$(BIN)/python tests/windows/set_up.py
+
+test-windows: windows
+	@echo "== running the tests under wine"
+	@TRIAGE_REQUIRE=windows TRIAGE_WINDOWS=$(if $(SHORT),short,all) $(BIN)/python -m pytest tests/windows --durations=5
+
 lint: $(VENV)/.lint
 	@echo "== ruff"
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check --quiet .
 	@echo "== mypy --strict"
 	@$(BIN)/mypy
+	@$(BIN)/mypy --platform win32 --config-file tests/windows/mypy.ini
 	@echo "== signatures"
 	@$(BIN)/triage signatures lint
 	@echo "== rooms"
@@ -99,4 +109,4 @@ bench-run: $(VENV)-bench/.made $(VENV)/.tensorflow
 	@PAIRS=$(PAIRS) TENSORFLOW_PYTHON=$(CURDIR)/$(BIN)/python $(VENV)-bench/bin/python benchmarks/run.py
 
 clean:
-	rm -rf $(VENV) $(VENV)-bench build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-bench .windows build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -35,9 +35,11 @@ _AVAILABLE = {
     "gdb": lambda: shutil.which("gdb") is not None,
     "ptrace": lambda: _may_trace(),
     "g++": lambda: shutil.which("g++") is not None,
-    "wine": lambda: shutil.which("wine") is not None,
-    "mingw": lambda: shutil.which("x86_64-w64-mingw32-gcc") is not None,
     "lldb": lambda: any(map(shutil.which, ("lldb-19", "lldb"))),
+    "mingw": lambda: shutil.which("x86_64-w64-mingw32-gcc") is not None,
+    "wine": lambda: shutil.which("wine") is not None,
+    # what `make windows` puts in place: Windows Pythons, wheels and crash programs
+    "windows": lambda: shutil.which("wine") is not None and (REPOSITORY / ".windows" / "ready").exists(),
 }
 # What would change the output of the command behind a test's back.
 _MEDDLING = {"NO_COLOR", "FORCE_COLOR", "TRIAGE_SIGNATURES", "COLUMNS", "LINES", "PYTHONIOENCODING", "TERM"}

@@ -39,13 +39,15 @@ class NotAnExitCode(ValueError):
 class Ran(NamedTuple):
     """How a run ended: the exit code to leave with, the signal that killed the child, and the report of a failure.
 
-    `problems` are sentences about private signatures that could not be used, or about a report that failed.
+    `problems` are sentences about private signatures that could not be used, or about a report that failed; `said` are
+    others for the person, such as where the dump of the crash is.
     """
 
     exit_code: int
     signal: int | None
     report: Report | None
     problems: tuple[str, ...] = ()
+    said: tuple[str, ...] = ()
 
 
 def __getattr__(name: str) -> object:
@@ -65,6 +67,9 @@ def run(
     timeout: float | None = None,
     native: bool = True,
     tf_log: bool = False,
+    save: str | PathLike[str] | None = None,
+    debugger: bool = True,
+    full: bool = False,
     signatures: Sequence[str | PathLike[str]] = (),
     top: int = 5,
     redact: bool = True,
@@ -73,13 +78,17 @@ def run(
 
     The program uses our standard streams; Ctrl-C and other signals are handed to it only where this is called in the
     main thread. A text instead of a list is the name of a script. Raises CannotStart, whose text says what to try,
-    where it can't be started.
+    where it can't be started. `save`, `debugger` and `full` are about the dump that a crash leaves on Windows: where it
+    goes, whether we write it as the program's debugger, and whether it holds all of the program's memory.
     """
+    from os import fspath
+
     from triage import capture
 
-    outcome = capture.run(command, as_given=as_given, python=python, timeout=timeout, native=native, tf_log=tf_log)
+    options = capture.Options(timeout, native, tf_log, None if save is None else fspath(save), debugger, full)
+    outcome = capture.run(command, as_given=as_given, python=python, options=options)
     if outcome.facts is None:
-        return Ran(outcome.exit_code, outcome.signal, None)
+        return Ran(outcome.exit_code, outcome.signal, None, said=outcome.said)
     try:
         from triage.diagnosis import diagnose
         from triage.redaction import redacted
@@ -88,9 +97,10 @@ def run(
         report = diagnose(outcome.facts(), knowledge, version=__version__, top=top)
         report = redacted(report) if redact else report
     except Exception as error:  # the program's exit code matters more than whatever is wrong with us
-        return Ran(outcome.exit_code, outcome.signal, None, (f"the report failed, a bug of ours: {error!r}",))
+        problem = f"the report failed, a bug of ours: {error!r}"
+        return Ran(outcome.exit_code, outcome.signal, None, (problem,), outcome.said)
     problems = tuple(f"signature skipped: {problem}" for problem in knowledge.problems)
-    return Ran(outcome.exit_code, outcome.signal, report, problems)
+    return Ran(outcome.exit_code, outcome.signal, report, problems, outcome.said)
 
 
 def load_knowledge(signatures: Sequence[str | PathLike[str]] = ()) -> Knowledge:

@@ -309,3 +309,10 @@ def test_a_notebook_without_nbclient_says_what_to_install(tmp_path):
     done = run("train.ipynb", cwd=tmp_path)
     assert done.returncode == 126
     assert f"{sys.executable} -m pip install nbclient ipykernel" in sentence_in(done.stderr)
+
+
+@pytest.mark.parametrize("option", [("--save", "x.dmp"), ("--full",), ("--no-debugger",)])
+def test_options_about_windows_dumps_say_so_elsewhere(tmp_path, option):
+    done = run(*option, "script.py", cwd=tmp_path)
+    assert done.returncode == 2
+    assert f"{option[0]}: for Windows, where a crash leaves a minidump" in done.stderr.decode()

@@ -55,7 +55,7 @@ def program_for(words: Sequence[str], *, python: str | None = None, as_given: bo
     if as_given:
         return _command(words)
     if not os.path.exists(first):
-        if os.sep not in first and not first.endswith((".py", ".ipynb")) and _which(first):
+        if not _has_folder(first) and not first.endswith((".py", ".ipynb")) and _which(first):
             return _command(words)
         raise CannotStart(f"{first} does not exist{_near(first)}; check the path.", _NOT_FOUND)
     if os.path.isdir(first):
@@ -143,7 +143,7 @@ def _command(words: Sequence[str]) -> Program:
 
 def is_triage(program: Program) -> bool:
     """Whether it is `triage run` once more, which reports on what it runs itself."""
-    words = [os.path.basename(program.arguments[0]), *program.arguments[1:]]
+    words = [os.path.basename(program.arguments[0]).removesuffix(".exe"), *program.arguments[1:]]
     if words[0].startswith("python"):
         words = words[2:] if words[1:2] == ["-m"] else [os.path.basename(word) for word in words[1:2]] + words[2:]
     return words[:2] == ["triage", "run"]
@@ -151,7 +151,11 @@ def is_triage(program: Program) -> bool:
 
 def _as_a_path(words: Sequence[str]) -> Sequence[str]:
     """A file in the working directory is not looked for on the PATH."""
-    return words if os.sep in words[0] else (os.path.join(os.curdir, words[0]), *words[1:])
+    return words if _has_folder(words[0]) else (os.path.join(os.curdir, words[0]), *words[1:])
+
+
+def _has_folder(word: str) -> bool:
+    return os.sep in word or (os.altsep is not None and os.altsep in word)
 
 
 def shortened(words: Sequence[str]) -> str:
@@ -167,8 +171,10 @@ def shortened(words: Sequence[str]) -> str:
 
 
 def _python_in(prefix: str) -> str | None:
-    candidate = os.path.join(prefix, "bin", "python")
-    return candidate if os.access(candidate, os.X_OK) else None
+    # On Windows a virtual environment has it in Scripts, conda beside its other folders.
+    places = (("Scripts", "python.exe"), ("python.exe",)) if os.name == "nt" else (("bin", "python"),)
+    candidates = (os.path.join(prefix, *place) for place in places)
+    return next((candidate for candidate in candidates if os.access(candidate, os.X_OK)), None)
 
 
 def _is_tool_install(prefix: str) -> bool:
@@ -184,6 +190,9 @@ def _is_python(path: str) -> bool:
     first = head.split(b"\n", 1)[0]
     if first.startswith(b"#!"):
         return b"python" in first
+    if os.name == "nt":  # everything may be run there; its ending says what is a program
+        endings = os.environ.get("PATHEXT", ".COM;.EXE;.BAT;.CMD").lower().split(";")
+        return os.path.splitext(path)[1].lower() not in endings
     return not head.startswith(b"\x7fELF") and not os.access(path, os.X_OK)
 
 

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 HOOK = os.path.join(os.path.dirname(os.path.abspath(__file__)), "hook")
-_NAMED = {"TRIAGE_DIR", "TRIAGE_HOLDER", "TRIAGE_TF_LOG"}
+_NAMED = {"TRIAGE_DIR", "TRIAGE_HOLDER", "TRIAGE_TF_LOG", "TRIAGE_DEADLINE"}
 # In the order of their numbers on Linux; the hook arms these five.
 _FATAL = {"SIGILL": 4, "SIGABRT": 6, "SIGBUS": 7, "SIGFPE": 8, "SIGSEGV": 11}
 # The system calls behind sleep(), by their numbers on x86-64 and on arm64.
@@ -77,7 +77,7 @@ class FaultDirectory:
                     hooked.add(int(pid))
                 elif kind == "own":
                     keep.add(int(pid))
-                elif entry.stat().st_size:
+                elif kind == "fault" and entry.stat().st_size:
                     # Of two within one tick of the clock the younger is first: parents fall with their workers.
                     dumped.append((entry.stat().st_mtime_ns, -int(pid)))
         return Seen(frozenset(hooked), tuple(-pid for _, pid in sorted(dumped)), frozenset(keep))
@@ -85,6 +85,16 @@ class FaultDirectory:
     def dump(self, pid: int) -> bytes:
         """What faulthandler wrote about a process."""
         return self._content(f"fault.{pid}")
+
+    def stacks(self, pid: int) -> bytes:
+        """What faulthandler's watchdog wrote about a process that was still there when its time was up (Windows)."""
+        return self._content(f"hang.{pid}")
+
+    def has_finished(self, pid: int) -> bool | None:
+        """Whether the Python of a process came to its own end (Windows); None where no hook ran in it."""
+        if self.path is None or not os.path.exists(f"{self.path}/note.{pid}"):
+            return None
+        return os.path.exists(f"{self.path}/done.{pid}")
 
     def note(self, pid: int) -> Note:
         """What the hook wrote about a process."""
@@ -137,7 +147,9 @@ class FaultDirectory:
                 if not entry.name.startswith(_PREFIX) or not pid.isdigit() or not rest.startswith(_namespace()):
                     continue
                 owner = entry.stat(follow_symlinks=False).st_uid
-                if entry.is_dir(follow_symlinks=False) and owner == os.getuid() and _is_dead(int(pid)):
+                # On Windows the directory for such files is the user's own, and nobody has a number.
+                ours = owner == os.getuid() if hasattr(os, "getuid") else True
+                if entry.is_dir(follow_symlinks=False) and ours and _is_dead(int(pid)):
                     _empty_and_remove(entry.path)
 
     def _content(self, name: str) -> bytes:
@@ -205,14 +217,22 @@ def _target(link: str) -> str | None:
 def _make() -> str | None:
     """A directory of our own; the name can't be guessed and is refused where it exists."""
     name = f"{_PREFIX}{os.getpid()}-{_namespace()}{os.urandom(6).hex()}"
-    # Memory is faster than a disk and seldom full of somebody's data.
-    for parent in ("/dev/shm", os.environ.get("TMPDIR") or "/tmp"):  # noqa: S108
+    for parent in _parents():
         path = os.path.join(parent, name)
         with suppress(OSError):
             os.mkdir(path, 0o700)
             if _takes_files(path):
                 return path
     return None
+
+
+def _parents() -> tuple[str, ...]:
+    if os.name == "nt":
+        import tempfile
+
+        return (tempfile.gettempdir(),)
+    # Memory is faster than a disk and seldom full of somebody's data.
+    return ("/dev/shm", os.environ.get("TMPDIR") or "/tmp")  # noqa: S108
 
 
 def _takes_files(path: str) -> bool:
@@ -245,6 +265,10 @@ def _namespace() -> str:
 
 
 def _is_dead(pid: int) -> bool:
+    if os.name == "nt":  # there, the signal 0 is Ctrl-C
+        import psutil
+
+        return not psutil.pid_exists(pid)
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from triage.capture.command import CannotStart, Program
 from triage.capture.faults import FaultDirectory, signal_that_was_taken
+from triage.capture.interrupts import Interrupts
 from triage.capture.streams import Console
 
 if TYPE_CHECKING:
@@ -26,10 +27,6 @@ if TYPE_CHECKING:
 _LOOK_EVERY = 0.1
 _SWEEP_EVERY = 5.0
 _MANY = 64
-# Two interrupts so close together, with nothing printed in between, mean that the first had no effect.
-_INSISTENCE = 60.0
-# A program may take this long to follow the second one, say to save what it has; a third one ends the wait.
-_REACTING_TAKES_AT_MOST = 5.0
 _ROUNDS = 3
 # Reading a native stack takes a good part of a second; of many that crash together, the first ones tell the story.
 _READ_NATIVELY = 3
@@ -70,8 +67,7 @@ class Supervisor:
         self._stopped_by: str | None = None
         self._stopped_after = 0.0
         self._adopts = False
-        self._interrupts: list[tuple[float, int]] = []
-        self._interrupted = False
+        self._interrupts = Interrupts()
         self._look_at = self._sweep_at = 0.0
 
     def run(self) -> Ended:
@@ -111,7 +107,7 @@ class Supervisor:
             hanging=tuple(self._hanging),
             stopped_by=self._stopped_by,
             stopped_after=self._stopped_after,
-            interrupted=self._interrupted,
+            interrupted=self._interrupts.came,
             hooked=self._faults.look().hooked,
             logs=tuple(self._console.logs()),
             output_is_read=self._console.output_is_read,
@@ -142,11 +138,8 @@ class Supervisor:
 
     def interrupted(self) -> None:
         """A second Ctrl-C that changes nothing asks us to look and to end it."""
-        self._interrupted = True
+        self._interrupts.note(time.monotonic(), self._console.kept.passed)
         self.pass_on_unless_typed(signal.SIGINT)
-        now, said = time.monotonic(), self._console.kept.passed
-        self._interrupts = [(at, had) for at, had in self._interrupts if now - at < _INSISTENCE and had == said]
-        self._interrupts.append((now, said))
 
     def _start(self) -> None:
         arguments = self._program.arguments
@@ -180,15 +173,8 @@ class Supervisor:
             self._sweep_at = now + _SWEEP_EVERY
         if self._stopped_by is None and self._timeout is not None and now - began >= self._timeout:
             self._end("timeout", now - began)
-        elif self._stopped_by is None and self._ignores_interrupts(now):
+        elif self._stopped_by is None and self._interrupts.have_no_effect(now, self._console.kept.passed):
             self._end("interrupt", now - began)
-
-    def _ignores_interrupts(self, now: float) -> bool:
-        """Whether a second Ctrl-C has had its time and no effect, or a third one says that nobody wants to wait."""
-        if len(self._interrupts) != 2:
-            return len(self._interrupts) > 2
-        at, said = self._interrupts[-1]
-        return now - at >= _REACTING_TAKES_AT_MOST and said == self._console.kept.passed
 
     def _look_for_crashes(self) -> None:
         seen = self._faults.look()

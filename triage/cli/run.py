@@ -13,8 +13,6 @@ import click
 import triage
 from triage.cli.options import report_options, write_report
 
-_OWN_FAILURE = 125
-
 
 class _Run(click.Command):
     """Everything from the script on belongs to the script; and whether there was a `--` must be known."""
@@ -76,6 +74,13 @@ Examples:
 )
 @click.option("--tf-log", is_flag=True, help="Show TensorFlow's own log in this run, even where the script hides it.")
 @click.option("--no-native", is_flag=True, help="Do not hold a crashed process to read its native stack.")
+@click.option(
+    "--save",
+    metavar="PATH",
+    help="Windows: where the dump of a crash goes, a file or a directory; else the ten newest are kept in yours.",
+)
+@click.option("--full", is_flag=True, help="Windows: the dump holds all of the program's memory; it gets large.")
+@click.option("--no-debugger", is_flag=True, help="Windows: do not be the program's debugger (see above).")
 @report_options
 @click.pass_context
 def command(
@@ -85,6 +90,9 @@ def command(
     timeout: float | None,
     tf_log: bool,
     no_native: bool,
+    save: str | None,
+    full: bool,
+    no_debugger: bool,
     format_name: str,
     output: str | None,
     top: int,
@@ -100,14 +108,17 @@ def command(
 
     A crashed process is held for a few seconds, until its stack has been read, and then dies of its own signal.
 
-    Exit status: the program's own (128+n for signal n), 124 after a timeout, 125 where triage itself failed, 126 and
-    127 where the program could not be started.
+    On Windows triage is the debugger of the program and of all that it starts, and writes a dump where one crashes. The
+    program can tell (IsDebuggerPresent), crash reporters of its own do not run, and each exception inside of it takes a
+    little longer, also those that it handles. --no-debugger leaves all that out; then there is a dump only where an
+    administrator has set up that Windows keeps them.
+
+    Exit status: the program's own (128+n for signal n; on Windows the same 32 bits), 124 after a timeout, 125 where
+    triage itself failed, 126 and 127 where the program could not be started.
     """
     if timeout is not None and not math.isfinite(timeout):
         raise click.BadParameter("is a number of seconds, such as 600.", param_hint="--timeout")
-    if os.name != "posix":
-        click.echo("triage: run works on Linux and macOS; here, use: triage analyze LOG --exit-code CODE", err=True)
-        sys.exit(_OWN_FAILURE)
+    _refuse_elsewhere(("--save", save is not None), ("--full", full), ("--no-debugger", no_debugger))
     try:
         outcome = triage.run(
             words,
@@ -116,6 +127,9 @@ def command(
             timeout=timeout,
             native=not no_native,
             tf_log=tf_log,
+            save=save,
+            debugger=not no_debugger,
+            full=full,
             top=top,
             redact=not no_redact,
             signatures=packs,
@@ -127,6 +141,15 @@ def command(
     _end_like_the_child(outcome)
 
 
+def _refuse_elsewhere(*given: tuple[str, bool]) -> None:
+    """Say of options that are about Windows' dumps that there are none here."""
+    names = [name for name, is_given in given if is_given]
+    if names and os.name != "nt":
+        raise click.UsageError(
+            f"{' and '.join(names)}: for Windows, where a crash leaves a minidump; here the stack is read at once."
+        )
+
+
 def _say(outcome: triage.Ran, format_name: str, output: str | None) -> None:
     """Print what there is to say; whatever goes wrong here, the child's exit code is still to be handed on."""
     if sys.stderr is None:  # it was closed when we were started
@@ -136,6 +159,8 @@ def _say(outcome: triage.Ran, format_name: str, output: str | None) -> None:
             click.echo(f"triage: {sentence}", err=True)
         if outcome.report is not None:
             write_report(outcome.report, format_name, output)
+        for sentence in outcome.said:
+            click.echo(f"triage: {sentence}", err=True)
     except Exception as error:
         with suppress(OSError):
             click.echo(f"triage: the report could not be written, a bug of ours: {error!r}", err=True)

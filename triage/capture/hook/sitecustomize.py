@@ -7,6 +7,8 @@ What it leaves in the directory that TRIAGE_DIR names:
   note.PID   who this process is (its interpreter), and what the script did that matters to triage
   fault.PID  empty, until faulthandler writes its dump there
   own.PID    where the script armed faulthandler itself, and the dump goes where it wants it
+  hang.PID   Windows: every thread's stack at the moment when --timeout ends the run
+  done.PID   Windows: Python has come to its own end
 """
 
 
@@ -16,7 +18,7 @@ def _arm(directory):
     import sys
 
     def open_file(kind):
-        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOINHERIT", 0)
         return os.open("%s/%s.%d" % (directory, kind, os.getpid()), flags, 0o600)
 
     def note(text, kind="note"):
@@ -29,19 +31,24 @@ def _arm(directory):
         except OSError:
             pass
 
+    def duplicate(file, number):
+        if os.name == "nt":
+            return os.dup2(file, number, inheritable=False)
+        import fcntl
+
+        return fcntl.fcntl(file, fcntl.F_DUPFD_CLOEXEC, number)
+
     def open_fault_file():
         """A descriptor with a number so high that the script hardly ever gets it; None where there is none.
 
         A script that closes everything and opens files of its own would find our dump in the one that has our number.
         Much higher ones would cost memory and time at each fork, for the kernel keeps a table as long as the highest.
         """
-        import fcntl
-
         file = open_file("fault")
         try:
             for number in (4000, 1000, 500, 240, 100):
                 try:
-                    return fcntl.fcntl(file, fcntl.F_DUPFD_CLOEXEC, number)
+                    return duplicate(file, number)
                 except (OSError, ValueError):
                     pass
         finally:
@@ -63,6 +70,8 @@ def _arm(directory):
     def enable_ours():
         if is_still_ours(state["file"]):
             enable(file=state["file"], all_threads=True)
+            if os.name == "nt":
+                _leave_signals_alone()
         else:
             disable()
 
@@ -117,8 +126,46 @@ def _arm(directory):
         enable_ours()
     faulthandler.enable, faulthandler.disable = their_enable, their_disable
     faulthandler.is_enabled = lambda: state["theirs"]
-    os.register_at_fork(after_in_child=after_fork)
+    if os.name == "nt":
+        _mark_the_end(note)
+        _show_stacks_at(os.environ.get("TRIAGE_DEADLINE", ""), open_file)
+    else:
+        os.register_at_fork(after_in_child=after_fork)
     _watch_log_level(note)
+
+
+def _leave_signals_alone():
+    """Take faulthandler's handlers of two signals off again on Windows, where it has seen the exception itself before.
+
+    With them the C runtime would make an exit with 3 of an illegal instruction, and no debugger or dump would see it.
+    """
+    import _signal
+
+    for number in (_signal.SIGILL, _signal.SIGFPE):
+        try:
+            _signal.signal(number, _signal.SIG_DFL)
+        except ValueError:  # not the main thread
+            pass
+
+
+def _mark_the_end(note):
+    """Leave a mark when Python ends by itself: a process that was killed by what it could not handle has none.
+
+    What is registered first is called last.
+    """
+    import atexit
+
+    atexit.register(note, "", "done")
+
+
+def _show_stacks_at(deadline, open_file):
+    """Have faulthandler's watchdog write every thread's stack when --timeout comes; it asks nothing of the program."""
+    import faulthandler
+    import time
+
+    left = float(deadline) - time.time() if deadline else 0
+    if left > 0:
+        faulthandler.dump_traceback_later(left, file=open_file("hang"))
 
 
 def _tensorflow_has_started():
@@ -241,7 +288,9 @@ def _watch_log_level(note):
         real(name, "0")
     os.putenv = putenv
     if hasattr(os.environ, "putenv"):  # Python 3.8 keeps its own reference
-        os.environ.putenv = os.environb.putenv = putenv
+        os.environ.putenv = putenv
+        if os.supports_bytes_environ:
+            os.environb.putenv = putenv
 
 
 def _begin():

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from triage.crash import NativeFrame, Place, PythonFrame, Thread, base_name
 from triage.readers.minidump.module_map import ModuleMap
@@ -22,10 +23,19 @@ _MOST_SEEN = 24
 class Threads:
     """Walks the threads of one dump. `wanted` is the module whose file would let the crashed thread be walked on.
 
-    `no_python` says why there are no Python frames.
+    `no_python` says why there are no Python frames. `stored` are stacks by thread that were walked on the machine of
+    the crash, where all files were at hand.
     """
 
-    def __init__(self, modules: Sequence[Module], memory: AddressSpace, images: Images, *, has_python: bool) -> None:
+    def __init__(
+        self,
+        modules: Sequence[Module],
+        memory: AddressSpace,
+        images: Images,
+        *,
+        has_python: bool,
+        stored: Mapping[int, tuple[NativeFrame, ...]] = MappingProxyType({}),
+    ) -> None:
         self.wanted: str | None = None
         self.no_python: str | None = None
         self._modules = modules
@@ -33,6 +43,7 @@ class Threads:
         self._memory = memory
         self._images = images
         self._has_python = has_python
+        self._stored = stored
 
     def crashed_first(
         self, records: Sequence[ThreadRecord], crashed: int | None, registers: Registers | None, place: Place
@@ -55,13 +66,15 @@ class Threads:
         if registers is None:
             return Thread(record.name, is_crashed, id=record.id)
         stack = walk(self._modules, self._memory, registers, self._images)
-        if is_crashed:
+        native, stored = self._native(stack), self._stored.get(record.id, ())
+        is_better = len(stored) > len(native)
+        if is_crashed and not is_better:
             self.wanted = stack.wanted
         return Thread(
             record.name,
             is_crashed,
             self._python(record.id, is_crashed),
-            self._native(stack),
+            stored if is_better else native,
             seen_modules=tuple(dict.fromkeys(base_name(name) for name in stack.seen))[:_MOST_SEEN],
             id=record.id,
         )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from triage.crash import (
@@ -14,6 +15,7 @@ from triage.crash import (
     Input,
     Library,
     Memory,
+    NativeFrame,
     Place,
     Process,
     Resources,
@@ -33,6 +35,7 @@ from triage.readers.minidump.missing import missing_in
 from triage.readers.minidump.package import handles_of
 from triage.readers.minidump.pe_files import ImageFinder
 from triage.readers.minidump.shapes import ExceptionRecord, Module, Registers, ThreadRecord
+from triage.readers.minidump.stored_frames import stored
 from triage.readers.minidump.system import (
     MemoryFigures,
     ProcessTimes,
@@ -46,6 +49,7 @@ from triage.readers.minidump.system import (
 from triage.readers.spooling import as_file
 
 _COMMIT_LIMIT = "commit limit (RAM and page file)"
+_Frames = tuple[NativeFrame, ...]
 
 
 class Facts(NamedTuple):
@@ -97,7 +101,8 @@ class MinidumpReader:
         with as_file(self._path, name, head, rest) as path:
             try:
                 with DumpFile(path) as dump:
-                    return _crash(dump, name, input_id, self._pe_directories)
+                    frames = stored(Path(self._path)) if self._path else {}
+                    return _crash(dump, name, input_id, self._pe_directories, frames)
             except NotAMinidump as reason:
                 raise Unreadable(
                     f"{name} cannot be read as a minidump ({reason}); copy it again, or give the console output of "
@@ -105,16 +110,25 @@ class MinidumpReader:
                 ) from None
 
 
-def _crash(dump: DumpFile, name: str, input_id: int, pe_directories: Sequence[str]) -> Crash:
+def _crash(
+    dump: DumpFile, name: str, input_id: int, pe_directories: Sequence[str], frames: Mapping[int, _Frames]
+) -> Crash:
     memory = DumpMemory(dump)
     with ImageFinder(memory, pe_directories) as images:
-        return _crash_with(dump, memory, images, name, input_id)
+        return _crash_with(dump, memory, images, name, input_id, frames)
 
 
-def _crash_with(dump: DumpFile, memory: DumpMemory, images: ImageFinder, name: str, input_id: int) -> Crash:
+def _crash_with(
+    dump: DumpFile,
+    memory: DumpMemory,
+    images: ImageFinder,
+    name: str,
+    input_id: int,
+    frames: Mapping[int, _Frames],
+) -> Crash:
     facts = _facts(dump)
     place = Place(input_id)
-    walked = Threads(facts.modules, memory, images, has_python=facts.may_have_python)
+    walked = Threads(facts.modules, memory, images, has_python=facts.may_have_python, stored=frames)
     blamed = facts.exception.thread_id if facts.exception and not facts.by_request else None
     threads = walked.crashed_first(facts.threads, blamed, facts.registers, place)
     died, fault = _death(dump, facts, memory, images)

@@ -1,0 +1,130 @@
+"""What a run on Windows left behind becomes one Crash: which process, which status, which Python stack."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from triage.capture.command import Program
+from triage.capture.faults import Note
+from triage.capture.windows.assembling import crash_of, status_of
+from triage.capture.windows.ended import Ended
+from triage.capture.windows.watching import Raised, Watched
+from triage.crash import Crash
+
+FAST_FAIL, ACCESS_VIOLATION = 0xC0000409, 0xC0000005
+HOOKED = Note(hooked=True)
+FAULT = b"""Windows fatal exception: access violation
+
+Current thread 0x00000024 (most recent call first):
+  File "train.py", line 5 in step
+  File "train.py", line 9 in <module>
+"""
+
+
+def watched(pid: int, code: int, *parameters: int, seen: bool = True) -> Watched:
+    crash = Raised(0x24, code, first_chance=False, parameters=parameters) if seen and code >= 0xC0000000 else None
+    return Watched(pid, exit_code=code, crash=crash)
+
+
+def ended(*processes: Watched, **more: Any) -> Ended:
+    root = processes[0]
+    settings: dict[str, Any] = {
+        "pid": root.pid,
+        "exit_code": root.exit_code,
+        "seconds": 1.0,
+        "processes": processes,
+        "dumps": {},
+        "notes": {process.pid: HOOKED for process in processes},
+        "faults": {},
+        "hanging": {},
+        "peaks": {},
+        "stopped_by": None,
+        "stopped_after": 0.0,
+        "interrupted": False,
+        "debugged": True,
+        "logs": (),
+        "errors_are_read": True,
+        "output_is_read": True,
+        "problems": (),
+    }
+    return Ended(**{**settings, **more})
+
+
+def crash(*processes: Watched, **more: Any) -> Crash:
+    return crash_of(Program(("train.exe",), None, "train.py"), ended(*processes, **more))
+
+
+def test_the_subcode_comes_from_the_event_even_without_a_dump() -> None:
+    told = crash(watched(7, FAST_FAIL, 7))
+    assert told.exit is not None
+    assert (told.exit.ntstatus, told.exit.subcode, told.exit.code) == (FAST_FAIL, 7, -1073740791)
+    assert "native stack: no dump was written" in told.unread
+
+
+def test_without_a_debugger_there_is_no_subcode_and_the_report_says_so() -> None:
+    told = crash(watched(7, FAST_FAIL, seen=False), debugged=False)
+    assert told.exit is not None
+    assert told.exit.subcode is None
+    assert any("the kind of fast fail" in sentence for sentence in told.unread)
+
+
+@pytest.mark.parametrize("code", [3, 139, 134, 255])
+def test_small_codes_are_the_programs_own_choice_and_no_signal(code: int) -> None:
+    status = status_of(watched(7, code))
+    assert (status.code, status.signal, status.ntstatus, status.kind) == (code, None, None, "exit")
+
+
+def test_faulthandlers_stack_of_the_crash_is_the_threads() -> None:
+    told = crash(watched(7, ACCESS_VIOLATION), faults={7: FAULT})
+    (thread,) = told.threads
+    assert thread.crashed
+    assert [frame.line for frame in thread.python_stack] == [5, 9]
+
+
+def test_its_text_is_no_crash_where_the_process_lived_on() -> None:
+    told = crash(watched(7, 1), faults={7: FAULT})
+    assert told.threads == ()
+    assert told.exit is not None
+    assert not told.exit.is_death
+
+
+def test_a_child_that_crashed_is_the_one_to_explain() -> None:
+    told = crash(watched(7, 1), watched(8, ACCESS_VIOLATION), faults={8: FAULT})
+    assert [process.role for process in told.processes] == ["main", "worker"]
+    assert told.processes[told.primary].pid == 8
+    assert told.threads[0].python_stack
+
+
+def test_the_launcher_of_a_virtual_environment_is_not_the_program() -> None:
+    # It is no Python, so no hook runs in it, and it exits with its child's code.
+    told = crash(
+        watched(7, ACCESS_VIOLATION, seen=False), watched(8, ACCESS_VIOLATION), notes={8: HOOKED}, faults={8: FAULT}
+    )
+    (process,) = told.processes
+    assert (process.pid, process.role) == (8, "main")
+    assert process.threads[0].python_stack
+
+
+def test_a_dump_that_can_not_be_read_is_named(tmp_path: Path) -> None:
+    dump = tmp_path / "train.dmp"
+    dump.write_bytes(b"MDMP")
+    told = crash(watched(7, FAST_FAIL, 7), dumps={7: dump})
+    assert any("train.dmp" in sentence for sentence in told.unread)
+    assert told.exit is not None
+    assert told.exit.subcode == 7
+
+
+def test_a_timeout_has_the_stacks_that_the_watchdog_wrote() -> None:
+    stacks = b'Timeout (0:00:04)!\nThread 0x00000024 (most recent call first):\n  File "train.py", line 5 in step\n'
+    told = crash(watched(7, 1), stopped_by="timeout", stopped_after=4.0, hanging={7: stacks})
+    assert told.hung
+    assert [frame.function for frame in told.threads[0].python_stack] == ["step"]
+
+
+def test_peak_memory_is_told_against_the_machines() -> None:
+    told = crash(watched(7, FAST_FAIL, 7), peaks={7: 1 << 30})
+    assert told.memory.peak_bytes == 1 << 30
+    assert told.memory.limit_source == "the machine's memory"

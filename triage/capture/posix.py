@@ -1,0 +1,47 @@
+"""`triage run` on Linux and macOS: signals, and crashed processes that are held until they are read."""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import TYPE_CHECKING
+
+from triage.capture.command import Program, is_triage
+from triage.capture.faults import FaultDirectory
+from triage.capture.supervisor import Supervisor
+
+if TYPE_CHECKING:
+    from triage.capture import Options, Outcome
+    from triage.crash import Crash
+
+
+def run(program: Program, options: Options) -> Outcome:
+    """Run a program; a healthy run has no crash. Raises CannotStart."""
+    from triage.capture import Outcome
+
+    faults = FaultDirectory()
+    try:
+        supervisor = Supervisor(program, faults, native=options.native, tf_log=options.tf_log, timeout=options.timeout)
+        ended = supervisor.run()
+        note = faults.note(ended.pid)
+    finally:
+        faults.remove()
+    supervisor.leave()
+    number = os.WTERMSIG(ended.wait_status) if os.WIFSIGNALED(ended.wait_status) else None
+    code = 128 + number if number else os.WEXITSTATUS(ended.wait_status)
+    code = {"timeout": 124, "interrupt": 130}.get(ended.stopped_by or "", code)
+    if ended.stopped_by == "interrupt":
+        number = signal.SIGINT
+    if code == 0 and not ended.crashed:
+        return Outcome(0, None, None)
+    faults.remove_those_of_the_dead()
+    if is_triage(program) and not ended.crashed and (number in (None, signal.SIGINT)) and ended.stopped_by is None:
+        # It has told everything already.
+        return Outcome(code, number, None)
+
+    def facts() -> Crash:
+        from triage.capture.assembling import crash_of
+
+        return crash_of(program, ended, note)
+
+    return Outcome(code, number, facts)

@@ -1,0 +1,236 @@
+"""Everything that a run on Windows left behind -> one Crash. No call of Windows."""
+
+from __future__ import annotations
+
+import os
+from io import BytesIO
+from typing import TYPE_CHECKING
+
+from triage import status
+from triage.capture.command import Program, shortened
+from triage.capture.faults import Note, is_ours
+from triage.capture.windows.fault_texts import text_of_crash
+from triage.capture.windows.frames import read_at_once
+from triage.capture.windows.watching import Watched, is_death, signed
+from triage.crash import Crash, ExitStatus, Input, Memory, Process, PythonFrame, Thread, merge
+from triage.readers import Source, Unreadable, read
+
+if TYPE_CHECKING:
+    from triage.capture.windows.ended import Ended
+
+_DUMP_OF = "faulthandler of "
+_HIDES_WARNINGS = 2
+
+
+def crash_of(program: Program, ended: Ended) -> Crash:
+    """The facts of a run that failed."""
+    from triage.capture.machine import environment_of
+
+    main = main_process(ended)
+    texts = _texts(ended, main)
+    parts = [_part(name, content, number) for number, (name, content) in enumerate(texts)]
+    dumped = {pid: _dump(str(path), len(texts) + n) for n, (pid, path) in enumerate(ended.dumps.items())}
+    told = merge([*parts, *dumped.values()]) if parts or dumped else Crash()
+    python_threads = {
+        int(name.removeprefix(_DUMP_OF)): part.threads
+        for (name, _), part in zip(texts, parts, strict=True)
+        if name.startswith(_DUMP_OF)
+    }
+    processes = _processes(program, ended, main, dumped, python_threads)
+    primary = _primary(processes, ended)
+    pid = processes[primary].pid or main
+    note = ended.notes.get(pid, Note())
+    environment = environment_of(note.python or program.python)
+    known = told.environment
+    return told._replace(
+        exceptions=tuple(error._replace(frames=_theirs(error.frames)) for error in told.exceptions),
+        processes=processes,
+        primary=primary,
+        memory=_memory(told.memory, ended.peaks.get(pid)),
+        environment=known._replace(
+            os="windows",
+            python=environment.python or known.python,
+            packages=tuple(dict((*known.packages, *environment.packages)).items()),
+            cpu_flags=known.cpu_flags or environment.cpu_flags,
+            gpus=environment.gpus or known.gpus,
+            interpreter=environment.interpreter,
+            hidden_log=_hidden(note),
+        ),
+        unread=(
+            *_still_unread(told.unread, processes[primary]),
+            *program.notes,
+            *ended.problems,
+            *_missing(processes[primary], ended),
+        ),
+    )
+
+
+def main_process(ended: Ended) -> int:
+    """The process that the person started: of a launcher, as virtual environments have, the Python that it started."""
+    if ended.notes.get(ended.pid, Note()).hooked:
+        return ended.pid
+    order = [process.pid for process in ended.processes if process.pid != ended.pid] or sorted(ended.notes)
+    return next((pid for pid in order if ended.notes.get(pid, Note()).hooked), ended.pid)
+
+
+def status_of(process: Watched) -> ExitStatus:
+    """How a process ended: by the exception that was seen, which knows the subcode, else by its exit code."""
+    if fatal := process.fatal:
+        return status.from_code(signed(fatal.code), fatal.parameters[0] if fatal.parameters else None)
+    code = process.exit_code or 0
+    if is_death(code) or code == 0xFFFFFFFF:
+        return status.from_code(signed(code))
+    # Numbers that mean a signal elsewhere are on Windows the program's own choice.
+    return ExitStatus(code=signed(code), name=f"exit {code}", kind="exit", meaning=f"the program exited with {code}")
+
+
+def _processes(
+    program: Program, ended: Ended, main: int, dumped: dict[int, Crash], stacks: dict[int, tuple[Thread, ...]]
+) -> tuple[Process, ...]:
+    """The main process first, then the others that crashed, then those that hang."""
+    by_pid = {process.pid: process for process in ended.processes}
+    root = by_pid.get(main) or by_pid.get(ended.pid) or Watched(ended.pid, ended.exit_code)
+    stopped = _stopped(ended)
+    found = [Process(main, "main", program.shown, stopped or status_of(root))]
+    found += [
+        Process(
+            p.pid, "worker" if ended.notes.get(p.pid, Note()).hooked else "child", _command(p.pid, ended), status_of(p)
+        )
+        for p in ended.crashed
+        if p.pid not in (main, ended.pid)
+    ]
+    found += [
+        Process(pid, "worker", _command(pid, ended), stopped)
+        for pid, text in ended.hanging.items()
+        if text and pid != main
+    ]
+    return tuple(_with_stacks(process, dumped, stacks) for process in found)
+
+
+def _with_stacks(process: Process, dumped: dict[int, Crash], stacks: dict[int, tuple[Thread, ...]]) -> Process:
+    pid = process.pid or 0
+    python = stacks.get(pid, ())
+    from_dump = dumped.get(pid, Crash())
+    if not from_dump.processes:
+        return process._replace(threads=tuple(map(_without_our_frames, python)))
+    of_dump = from_dump.processes[from_dump.primary]
+    crashed = next((thread for thread in python if thread.crashed and thread.python_stack), None)
+    threads = tuple(
+        thread._replace(python_stack=crashed.python_stack)
+        if thread.crashed and crashed is not None and not thread.python_stack
+        else thread
+        for thread in of_dump.threads
+    )
+    return process._replace(
+        threads=tuple(map(_without_our_frames, threads or python)),
+        fault=of_dump.fault,
+        faulting_module=of_dump.faulting_module,
+        dump=of_dump.dump,
+    )
+
+
+def _stopped(ended: Ended) -> ExitStatus | None:
+    if ended.stopped_by == "timeout":
+        meaning = f"it was still running after {ended.stopped_after:.0f} s, and triage ended it"
+        return ExitStatus(code=124, name="timeout", kind="timeout", meaning=meaning)
+    if ended.stopped_by == "interrupt":
+        meaning = f"Ctrl-C did not end it, nor did a second one, and triage ended it after {ended.stopped_after:.0f} s"
+        return ExitStatus(code=130, name="timeout", kind="timeout", meaning=meaning)
+    return None
+
+
+def _texts(ended: Ended, main: int) -> list[tuple[str, bytes]]:
+    """What there is to read, by name: the output, and faulthandler's stacks of the processes that crashed or hang."""
+    texts = [(name, content) for name, content in ended.logs if content.strip()]
+    for process in ended.crashed:
+        fatal = process.fatal
+        code = fatal.code if fatal else process.exit_code or 0
+        pid = main if process.pid == ended.pid else process.pid
+        if part := text_of_crash(ended.faults.get(pid, b""), code, fatal.thread if fatal else None):
+            texts.append((f"{_DUMP_OF}{pid}", part))
+    texts += [(f"{_DUMP_OF}{pid}", text) for pid, text in ended.hanging.items() if text]
+    # A launcher that hands on its child's status is a second teller of the same crash.
+    return list(dict(reversed(texts)).items())[::-1]
+
+
+def _part(name: str, content: bytes, number: int) -> Crash:
+    try:
+        return read(Source(name, BytesIO(content)), number)
+    except Unreadable as error:
+        return Crash(inputs=(Input(number, "unreadable", name, complete=False),), unread=(str(error),))
+
+
+def _dump(path: str, number: int) -> Crash:
+    from pathlib import Path
+
+    try:
+        return read_at_once(Path(path), number)
+    except Unreadable as error:
+        return Crash(inputs=(Input(number, "unreadable", path, complete=False),), unread=(str(error),))
+
+
+def _primary(processes: tuple[Process, ...], ended: Ended) -> int:
+    """The process that crashed first is what the incident is about, else the main one."""
+    pids = [process.pid for process in processes]
+    return next((pids.index(process.pid) for process in ended.crashed if process.pid in pids), 0)
+
+
+def _command(pid: int, ended: Ended) -> str:
+    return shortened([ended.notes.get(pid, Note()).python or f"process {pid}"])
+
+
+def _memory(told: Memory, peak: int | None) -> Memory:
+    import psutil
+
+    highest = max(peak or 0, told.peak_bytes or 0)
+    if not highest:
+        return told
+    return Memory(highest, psutil.virtual_memory().total, "the machine's memory", told.oom_kills)
+
+
+def _hidden(note: Note) -> str | None:
+    level = note.log_level or ""
+    if not level.isdecimal() or int(level) < _HIDES_WARNINGS:
+        return None
+    return f"TF_CPP_MIN_LOG_LEVEL={level}, set by the {note.log_level_set_by}"
+
+
+def _without_our_frames(thread: Thread) -> Thread:
+    return thread._replace(python_stack=_theirs(thread.python_stack))
+
+
+def _theirs(frames: tuple[PythonFrame, ...]) -> tuple[PythonFrame, ...]:
+    return tuple(frame for frame in frames if not is_ours(os.path.normpath(frame.file)))
+
+
+def _still_unread(sentences: tuple[str, ...], process: Process) -> list[str]:
+    """What a reader missed, without what another teller has told or what we say better: --full is ours."""
+    told_better = _has_python(process) or not _is_full(process)
+    return [text for text in sentences if not (told_better and text.startswith("Python frames:"))]
+
+
+def _has_python(process: Process) -> bool:
+    return any(thread.python_stack for thread in process.threads)
+
+
+def _is_full(process: Process) -> bool:
+    return process.dump is not None and process.dump.full_memory
+
+
+def _missing(process: Process, ended: Ended) -> list[str]:
+    """What could not be seen of this run, and why."""
+    missing = []
+    died_of = process.exit.ntstatus if process.exit else None
+    if died_of is not None and process.pid not in ended.dumps:
+        why = "no dump was written" if ended.debugged else "without a debugger (--no-debugger) there was no dump"
+        missing.append(f"native stack: {why}")
+        if died_of == status.FAST_FAIL_STATUS and process.exit and process.exit.subcode is None:
+            missing.append("the kind of fast fail: the exit code alone does not tell it; a dump does")
+    if died_of is not None and not _has_python(process) and not _is_full(process):
+        why = "a fast fail runs no handler" if died_of == status.FAST_FAIL_STATUS else "faulthandler wrote none"
+        missing.append(f"Python stack: {why}; with --full the dump itself may hold it")
+    if not ended.errors_are_read:
+        missing.append("standard error: it went to a device and was not read")
+    elif not ended.output_is_read:
+        missing.append("standard output: it went elsewhere than standard error, and was not read")
+    return missing

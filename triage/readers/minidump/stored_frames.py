@@ -1,0 +1,79 @@
+"""Frames beside a dump: `triage run` walks the stack where the DLLs are, and stores it for whoever reads it elsewhere.
+
+`train.dmp` has its frames in `train.frames.json`. They are believed only for the dump that they were walked from.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import zlib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from triage.crash import NativeFrame, Thread
+
+SCHEMA = "triage.frames/1"
+_LARGEST = 4 * 1024 * 1024
+_MOST_FRAMES = 1024
+_MARKED = 64 * 1024
+_TRUSTED = frozenset({"context", "cfi", "leaf", "frame_pointer", "omitted"})
+
+
+def frames_beside(dump: Path) -> Path:
+    """Where the frames of a dump are stored."""
+    return dump.with_name(dump.stem + ".frames.json")
+
+
+def store(dump: Path, threads: Iterable[Thread]) -> None:
+    """Store the native stacks of a dump's threads beside it; raises OSError."""
+    told = [
+        {"id": thread.id, "frames": [frame._asdict() for frame in thread.native_stack]}
+        for thread in threads
+        if thread.id is not None and thread.native_stack
+    ]
+    if not told:
+        return
+    target = frames_beside(dump)
+    part = target.with_name(target.name + ".part")
+    part.write_text(json.dumps({"schema": SCHEMA, "of": _mark(dump), "threads": told}, indent=1), "utf-8")
+    os.replace(part, target)
+
+
+def stored(dump: Path) -> dict[int, tuple[NativeFrame, ...]]:
+    """The stored native stacks by thread; none where there is no such file, or it is not this dump's."""
+    path = frames_beside(dump)
+    try:
+        if path.stat().st_size > _LARGEST:
+            return {}
+        told = json.loads(path.read_bytes())
+        if told["schema"] != SCHEMA or told["of"] != _mark(dump):
+            return {}
+        return {int(thread["id"]): _frames(thread["frames"]) for thread in told["threads"]}
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return {}
+
+
+def _frames(told: list[Mapping[str, object]]) -> tuple[NativeFrame, ...]:
+    found = []
+    for frame in told[:_MOST_FRAMES]:
+        module, function, offset = frame.get("module"), frame.get("function"), frame.get("offset")
+        trust, is_own = str(frame.get("trust")), frame.get("own") is True
+        if trust not in _TRUSTED:
+            break
+        found.append(
+            NativeFrame(
+                module if isinstance(module, str) else None,
+                function if isinstance(function, str) else None,
+                offset if isinstance(offset, int) else None,
+                trust,
+                own=is_own,
+            )
+        )
+    return tuple(found)
+
+
+def _mark(dump: Path) -> str:
+    """What tells this dump from another of the same name: its size, and its head, in which the time is."""
+    with open(dump, "rb") as file:
+        return f"{dump.stat().st_size}-{zlib.crc32(file.read(_MARKED)):08x}"
