@@ -158,6 +158,17 @@ def test_a_python_older_than_ours_is_hooked_as_well(tmp_path: Path) -> None:
     assert ran.report["crash"]["environment"]["python"].startswith("3.8.")
 
 
+def test_behind_a_launcher_the_python_is_the_program(tmp_path: Path) -> None:
+    launcher = windows(CACHE / "stand-ins" / "launcher.exe")
+    ran = triage_run("--", launcher, python(), windows(STEP), "read", folder=tmp_path)
+    assert ran.code == 0xC0000005
+    assert len(ran.dumps) == 1
+    assert ran.report is not None
+    (process,) = ran.report["crash"]["processes"]
+    assert process["role"] == "main"
+    assert ran.functions == ["native_step", "train", "<module>"]
+
+
 def test_a_program_that_is_no_python(tmp_path: Path) -> None:
     host = windows(CACHE / "stand-ins" / "host.exe")
     ran = triage_run("--", host, "divide", folder=tmp_path)

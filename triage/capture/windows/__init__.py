@@ -21,6 +21,8 @@ def run(program: Program, options: Options) -> Outcome:
     from triage.capture.windows.live.running import Runner
     from triage.capture.windows.watching import signed
 
+    # Without a native stack there is nothing that a debugger is for.
+    debug = options.debugger and options.native
     faults = FaultDirectory()
     try:
         places = DumpPlaces(program.shown, options.save)
@@ -28,7 +30,7 @@ def run(program: Program, options: Options) -> Outcome:
             program,
             faults,
             places,
-            debug=options.debugger,
+            debug=debug,
             full=options.full,
             tf_log=options.tf_log,
             timeout=options.timeout,
@@ -42,7 +44,7 @@ def run(program: Program, options: Options) -> Outcome:
     faults.remove_those_of_the_dead()
     if is_triage(program) and not ended.crashed and ended.stopped_by is None:
         return Outcome(code, None, None)
-    if not options.debugger and ended.crashed:
+    if not debug and ended.crashed:
         from triage.capture.windows.live.plain import dumps_of_windows
 
         found, said = dumps_of_windows(program, ended)

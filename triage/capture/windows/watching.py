@@ -102,7 +102,7 @@ class Watch:
             if process.stops_at(error.code):
                 return Answer(handled=True)
             process.first_chances += 1
-            if not _is_noise(error.code) and len(process.noted) < MOST_NOTED:
+            if len(process.noted) < MOST_NOTED and not _is_noise(error.code):
                 process.noted.append(error)
             if error.code not in PROVISIONAL or process.provisional or not self._left:
                 return Answer()
