@@ -71,7 +71,9 @@ windows: $(VENV)/.test
 
 test-windows: windows
 	@echo "== running the tests under wine"
-	@TRIAGE_REQUIRE=windows TRIAGE_WINDOWS=$(if $(SHORT),short,all) $(BIN)/python -m pytest tests/windows --durations=5
+	@TRIAGE_REQUIRE=windows TRIAGE_WINDOWS=$(if $(SHORT),short,all) \
+		TRIAGE_WINDOWS_PYTHON=$(if $(SHORT),,$(CURDIR)/.windows/python3.8:$(CURDIR)/.windows/python3.11) \
+		$(BIN)/python -m pytest tests/windows $(if $(SHORT),,tests/readers/minidump/test_walk_like_lldb.py) --durations=5
 
 lint: $(VENV)/.lint
 	@echo "== ruff"
