@@ -144,7 +144,7 @@ def by_library(cwd, code: str) -> tuple[object, subprocess.CompletedProcess[str]
 def test_a_healthy_run_has_no_report(tmp_path):
     (tmp_path / "well.py").write_text("import sys\nprint('all is well', *sys.argv[1:])\n")
     told, done = by_library(tmp_path, "ran = triage.run(['well.py', '--epochs', '3'])\ntold = list(ran)")
-    assert told == [0, None, None, []]
+    assert told == [0, None, None, [], []]
     assert (done.stdout, done.stderr) == ("all is well --epochs 3\n", "")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["told.json", "well.py"]
 
@@ -286,7 +286,7 @@ def test_importing_triage_imports_none_of_its_dependencies():
 
 
 def test_running_a_healthy_program_imports_neither_signatures_nor_diagnosis():
-    loaded = modules_after("import triage; assert triage.run(['true'], as_given=True) == (0, None, None, ())")
+    loaded = modules_after("import triage; assert triage.run(['true'], as_given=True) == (0, None, None, (), ())")
     assert "triage.capture.supervisor" in loaded
     assert not loaded & {"click", "rich", "yaml", "triage.diagnosis", "triage.knowledge.loading", "triage.native"}
 
