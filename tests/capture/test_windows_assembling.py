@@ -9,10 +9,10 @@ import pytest
 
 from triage.capture.command import Program
 from triage.capture.faults import Note
-from triage.capture.windows.assembling import crash_of, status_of
+from triage.capture.windows.assembling import _joined, crash_of, status_of
 from triage.capture.windows.ended import Ended
 from triage.capture.windows.watching import Raised, Watched
-from triage.crash import Crash
+from triage.crash import Crash, NativeFrame, PythonFrame, Thread
 
 FAST_FAIL, ACCESS_VIOLATION = 0xC0000409, 0xC0000005
 HOOKED = Note(hooked=True)
@@ -128,3 +128,13 @@ def test_peak_memory_is_told_against_the_machines() -> None:
     told = crash(watched(7, FAST_FAIL, 7), peaks={7: 1 << 30})
     assert told.memory.peak_bytes == 1 << 30
     assert told.memory.limit_source == "the machine's memory"
+
+
+def test_a_dumps_threads_and_faulthandlers_are_joined_by_their_numbers() -> None:
+    native = (Thread(id=0x24, native_stack=(NativeFrame("a.dll", None, 1, "cfi"),)), Thread(id=0x30))
+    frames = (PythonFrame("train.py", 5, "step"),)
+    python = (Thread("0x00000024", python_stack=frames), Thread("0x00000099", python_stack=frames))
+    one, other, alone = _joined(native, python)
+    assert (one.native_stack, one.python_stack) == (native[0].native_stack, frames)
+    assert other.python_stack == ()
+    assert alone.name == "0x00000099", "a thread that the dump does not have is not lost"

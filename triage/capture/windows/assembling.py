@@ -114,19 +114,26 @@ def _with_stacks(process: Process, dumped: dict[int, Crash], stacks: dict[int, t
     if not from_dump.processes:
         return process._replace(threads=tuple(map(_without_our_frames, python)))
     of_dump = from_dump.processes[from_dump.primary]
-    crashed = next((thread for thread in python if thread.crashed and thread.python_stack), None)
-    threads = tuple(
-        thread._replace(python_stack=crashed.python_stack)
-        if thread.crashed and crashed is not None and not thread.python_stack
-        else thread
-        for thread in of_dump.threads
-    )
+    threads = _joined(of_dump.threads, python)
     return process._replace(
-        threads=tuple(map(_without_our_frames, threads or python)),
+        threads=tuple(map(_without_our_frames, threads)),
         fault=of_dump.fault,
         faulting_module=of_dump.faulting_module,
         dump=of_dump.dump,
     )
+
+
+def _joined(native: tuple[Thread, ...], python: tuple[Thread, ...]) -> tuple[Thread, ...]:
+    """The dump's threads with the Python stacks that faulthandler wrote, which calls each thread by its number."""
+    stacks = {thread.name: thread for thread in python if thread.python_stack}
+    crashed = next((thread for thread in stacks.values() if thread.crashed), None)
+    found = []
+    for thread in native:
+        told = stacks.pop(f"0x{thread.id:08x}", None) if thread.id is not None else None
+        if told is None and thread.crashed and crashed is not None:
+            told = stacks.pop(crashed.name, None)
+        found.append(thread._replace(python_stack=told.python_stack) if told and not thread.python_stack else thread)
+    return (*found, *stacks.values())
 
 
 def _stopped(ended: Ended) -> ExitStatus | None:
