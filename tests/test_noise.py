@@ -49,7 +49,8 @@ def noise(seed: int, lines: list[str]) -> str:
 def decisive_logs() -> list[tuple[str, str | None]]:
     """Every log that a signature must recognise, with its exit status."""
     signatures = triage.load_knowledge().signatures.values()
-    return sorted({(example.log, example.exit) for s in signatures for example in s.matches}, key=str)
+    examples = [example for s in signatures for example in s.matches if "/dumps/" not in example.log]
+    return sorted({(example.log, example.exit) for example in examples}, key=str)
 
 
 def first_causes(name: str, exit_code: str | None, knowledge: Knowledge, lines: list[str]) -> tuple[Report, list[str]]:

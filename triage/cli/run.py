@@ -113,8 +113,8 @@ def command(
     little longer, also those that it handles. --no-debugger leaves all that out; then there is a dump only where an
     administrator has set up that Windows keeps them.
 
-    Exit status: the program's own (128+n for signal n; on Windows the same 32 bits), 124 after a timeout, 125 where
-    triage itself failed, 126 and 127 where the program could not be started.
+    Exit status: the program's own (128+n for signal n; on Windows all of it), 124 after a timeout, 125 where triage
+    itself failed, 126 and 127 where the program could not be started.
     """
     if timeout is not None and not math.isfinite(timeout):
         raise click.BadParameter("is a number of seconds, such as 600.", param_hint="--timeout")
