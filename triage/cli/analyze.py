@@ -31,6 +31,7 @@ class _CannotWrite(click.ClickException):
     "--pe-dir",
     "pe_directories",
     multiple=True,
+    type=click.Path(exists=True, file_okay=False),
     metavar="DIR",
     help="Where the DLLs of a program that left a minidump lie, to walk its stack (several times).",
 )

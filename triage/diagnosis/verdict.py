@@ -141,8 +141,10 @@ def summarise(crash: Crash, verdict: str, diagnoses: tuple[Diagnosis, ...]) -> s
         return "Nothing could be read, so nothing can be said."
     if verdict == UNKNOWN and not _any_trouble(crash):
         return "No error, no signal and no exit status in here: it ended well, or its end is missing."
-    if verdict == UNKNOWN and _is_of_a_living_process(crash):
-        return "The dump holds no exception: its process was alive when it was taken, by hand or because it hung."
+    if verdict == UNKNOWN and _is_a_dump_without_a_death(crash):
+        if all(entry.complete for entry in crash.inputs):
+            return "The dump holds no exception: its process was alive when it was taken, by hand or because it hung."
+        return "The dump is damaged or cut off, and what ended its process cannot be read from it."
     if verdict == UNKNOWN and crash.hung:
         return "It hung, and where it stands does not name the cause."
     if verdict == UNKNOWN:
@@ -152,8 +154,8 @@ def summarise(crash: Crash, verdict: str, diagnoses: tuple[Diagnosis, ...]) -> s
     return first.title + ("." if verdict == DIAGNOSED else f", perhaps ({first.confidence:.0%}).")
 
 
-def _is_of_a_living_process(crash: Crash) -> bool:
-    """Whether all there is is a dump in which nothing died."""
+def _is_a_dump_without_a_death(crash: Crash) -> bool:
+    """Whether all there is is a dump that tells of no death."""
     dumped = bool(crash.processes) and crash.processes[crash.primary].dump is not None
     said = crash.exit or crash.exceptions or crash.messages or crash.logs
     return dumped and not said and not any(thread.crashed for thread in crash.threads)

@@ -30,6 +30,12 @@ def test_a_broken_dump_ends_in_a_report_or_in_one_sentence(number: int, knowledg
         assert report.summary
 
 
+def test_a_dump_whose_exception_was_cut_away_is_not_taken_for_one_of_a_living_process(knowledge) -> None:
+    whole = (REPOSITORY / "fixtures" / "dumps" / "fast-fail-7.dmp").read_bytes()
+    summary = triage.analyze(whole[:3000], knowledge=knowledge).summary
+    assert "damaged or cut off" in summary and "alive" not in summary
+
+
 def test_the_command_counts_how_they_ended() -> None:
     command = [sys.executable, "tests/fuzzing/fuzz_minidump.py", "--count", "20"]
     done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False)
