@@ -24,6 +24,15 @@ def told(knowledge: Knowledge, *inputs: bytes | Path, pe: tuple[Path, ...] = ())
     return triage.analyze(*inputs, knowledge=knowledge, pe_directories=pe)
 
 
+def newer_cudnn() -> bytes:
+    """A process that cuDNN 8.6 has ended, without the zlibwapi.dll which that one needs."""
+    registers = {"rip": CUDNN + 0x1234, "rsp": 0x10F000}
+    dump = DumpBuilder()
+    dump.module(r"C:\Python311\python311.dll", KERNELBASE, version=(3, 11, 9150, 1013))
+    dump.module(r"C:\cuda\bin\cudnn64_8.dll", CUDNN, version=(8, 6, 0, 163))
+    return dump.thread(1, registers).exception(FAST_FAIL, CUDNN + 0x1234, (7,), registers=registers).build()
+
+
 def first(report: Report) -> tuple[str, bool]:
     """The first cause, and whether it is a diagnosis."""
     return report.diagnoses[0].cause, report.verdict == "diagnosed"
@@ -58,12 +67,7 @@ def test_a_fault_inside_cudnn_is_no_missing_part(name: str, knowledge: Knowledge
 
 
 def test_a_newer_cudnn_without_zlibwapi_lacks_zlibwapi(knowledge: Knowledge) -> None:
-    dump = DumpBuilder()
-    registers = {"rip": CUDNN + 0x1234, "rsp": 0x10F000}
-    dump.module(r"C:\Python311\python311.dll", KERNELBASE, version=(3, 11, 9150, 1013))
-    dump.module(r"C:\cuda\bin\cudnn64_8.dll", CUDNN, version=(8, 6, 0, 163))
-    dump.thread(1, registers).exception(FAST_FAIL, registers["rip"], (7,), registers=registers)
-    assert first(told(knowledge, dump.build())) == ("gpu.cudnn-zlibwapi-missing", True)
+    assert first(told(knowledge, newer_cudnn())) == ("gpu.cudnn-zlibwapi-missing", True)
 
 
 def test_a_dump_and_the_log_of_the_same_crash_are_one_diagnosis(knowledge: Knowledge) -> None:
@@ -75,12 +79,7 @@ def test_a_dump_and_the_log_of_the_same_crash_are_one_diagnosis(knowledge: Knowl
 
 
 def test_a_log_that_blames_cudnn_and_a_dump_without_zlibwapi_agree(knowledge: Knowledge) -> None:
-    dump = DumpBuilder()
-    registers = {"rip": CUDNN + 0x1234, "rsp": 0x10F000}
-    dump.module(r"C:\Python311\python311.dll", KERNELBASE, version=(3, 11, 9150, 1013))
-    dump.module(r"C:\cuda\bin\cudnn64_8.dll", CUDNN, version=(8, 6, 0, 163))
-    dump.thread(1, registers).exception(FAST_FAIL, registers["rip"], (7,), registers=registers)
-    report = told(knowledge, dump.build(), CUDNN_LINE)
+    report = told(knowledge, newer_cudnn(), CUDNN_LINE)
     assert first(report) == ("gpu.cudnn-zlibwapi-missing", True)
     assert report.diagnoses[0].confidence > told(knowledge, CUDNN_LINE).diagnoses[0].confidence
 

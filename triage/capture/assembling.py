@@ -16,6 +16,7 @@ from triage.capture.holding import Held
 from triage.capture.kernel_log import line_about
 from triage.capture.memory import kills_since, memory_facts
 from triage.capture.resources import resources_of
+from triage.capture.stopping import status_of_stopped
 from triage.capture.supervisor import Ended
 from triage.crash import Crash, ExitStatus, Input, Memory, Process, PythonFrame, Thread, merge
 from triage.readers import Source, Unreadable, read
@@ -71,12 +72,8 @@ def _memory(facts: Held | None, ended: Ended) -> Memory:
 
 def wait_status_of(ended: Ended) -> ExitStatus:
     """The exit status of the main process; one that we ended has the reason for a name."""
-    if ended.stopped_by == "timeout":
-        meaning = f"it was still running after {ended.stopped_after:.0f} s, and triage ended it"
-        return ExitStatus(code=124, name="timeout", kind="timeout", meaning=meaning)
-    if ended.stopped_by == "interrupt":
-        meaning = f"Ctrl-C did not end it, nor did a second one, and triage ended it after {ended.stopped_after:.0f} s"
-        return ExitStatus(code=130, name="timeout", kind="timeout", meaning=meaning)
+    if stopped := status_of_stopped(ended.stopped_by, ended.stopped_after):
+        return stopped
     if os.WIFSIGNALED(ended.wait_status):
         number = os.WTERMSIG(ended.wait_status)
         return status.from_code(-number)._replace(code=128 + number)

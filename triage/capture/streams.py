@@ -125,7 +125,7 @@ class Console:
         """What was said, by name; files that the child wrote to directly are read now."""
         name = "output" if self._both else "stderr"
         if self._files:
-            return [("stdout" if fd == 1 else name, _tail_of(fd, start)) for fd, start in self._files]
+            return [("stdout" if fd == 1 else name, tail_of(_path_of(fd), start)) for fd, start in self._files]
         return [(name, self.kept.content)]
 
     def leave_to_a_copier(self) -> None:
@@ -273,11 +273,11 @@ def _end_of(descriptor: int) -> int:
     return os.fstat(descriptor).st_size
 
 
-def _tail_of(descriptor: int, start: int) -> bytes:
-    """The new part of a file that is open for writing only."""
+def tail_of(path: str, start: int) -> bytes:
+    """What was written to a file since it had `start` bytes, without the middle where that is much."""
     kept = Kept()
     try:
-        with open(_path_of(descriptor), "rb") as file:
+        with open(path, "rb") as file:
             size = file.seek(0, os.SEEK_END)
             # A file that became smaller was emptied meanwhile: then all of it is new.
             file.seek(start if start <= size else 0)
@@ -293,7 +293,10 @@ def _path_of(descriptor: int) -> str:
         return f"/proc/self/fd/{descriptor}"
     import fcntl
 
-    return fcntl.fcntl(descriptor, fcntl.F_GETPATH, bytes(1024)).rstrip(b"\0").decode()
+    try:
+        return fcntl.fcntl(descriptor, fcntl.F_GETPATH, bytes(1024)).rstrip(b"\0").decode()
+    except OSError:
+        return ""  # its file is gone, and nothing can be read from it any more
 
 
 def _passed_on(data: bytes) -> bool:

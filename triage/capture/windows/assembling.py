@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from triage import status
 from triage.capture.command import Program, shortened
 from triage.capture.faults import Note, is_ours
+from triage.capture.stopping import status_of_stopped
 from triage.capture.windows.fault_texts import text_of_crash
 from triage.capture.windows.frames import read_at_once
 from triage.capture.windows.watching import Watched, is_death, signed
@@ -90,7 +91,7 @@ def _processes(
     """The main process first, then the others that crashed, then those that hang."""
     by_pid = {process.pid: process for process in ended.processes}
     root = by_pid.get(main) or by_pid.get(ended.pid) or Watched(ended.pid, ended.exit_code)
-    stopped = _stopped(ended)
+    stopped = status_of_stopped(ended.stopped_by, ended.stopped_after)
     found = [Process(main, "main", program.shown, stopped or status_of(root))]
     found += [
         Process(
@@ -134,16 +135,6 @@ def _joined(native: tuple[Thread, ...], python: tuple[Thread, ...]) -> tuple[Thr
             told = stacks.pop(crashed.name, None)
         found.append(thread._replace(python_stack=told.python_stack) if told and not thread.python_stack else thread)
     return (*found, *stacks.values())
-
-
-def _stopped(ended: Ended) -> ExitStatus | None:
-    if ended.stopped_by == "timeout":
-        meaning = f"it was still running after {ended.stopped_after:.0f} s, and triage ended it"
-        return ExitStatus(code=124, name="timeout", kind="timeout", meaning=meaning)
-    if ended.stopped_by == "interrupt":
-        meaning = f"Ctrl-C did not end it, nor did a second one, and triage ended it after {ended.stopped_after:.0f} s"
-        return ExitStatus(code=130, name="timeout", kind="timeout", meaning=meaning)
-    return None
 
 
 def _texts(ended: Ended, main: int) -> list[tuple[str, bytes]]:

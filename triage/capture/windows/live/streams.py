@@ -18,7 +18,7 @@ from contextlib import suppress
 from ctypes.wintypes import BOOL, DWORD, HANDLE
 from threading import Thread
 
-from triage.capture.streams import Kept
+from triage.capture.streams import Kept, tail_of
 from triage.capture.windows.live.console import Screen
 from triage.capture.windows.live.winapi import kernel32
 
@@ -149,18 +149,10 @@ def _same(one: int, other: int) -> bool:
 
 def _tail_of(descriptor: int, start: int) -> bytes:
     """The new part of a file that is open for writing."""
-    kept = Kept()
     name = ctypes.create_unicode_buffer(32768)
     kernel32.GetFinalPathNameByHandleW.argtypes = (HANDLE, ctypes.c_wchar_p, DWORD, DWORD)
     try:
-        if not kernel32.GetFinalPathNameByHandleW(msvcrt.get_osfhandle(descriptor), name, len(name), 0):
-            return b""
-        with open(name.value, "rb") as file:
-            size = file.seek(0, os.SEEK_END)
-            # A file that became smaller was emptied meanwhile: then all of it is new.
-            file.seek(start if start <= size else 0)
-            while data := file.read(_PIECE):
-                kept.add(data)
+        told = kernel32.GetFinalPathNameByHandleW(msvcrt.get_osfhandle(descriptor), name, len(name), 0)
     except OSError:
-        pass
-    return kept.content
+        return b""
+    return tail_of(name.value, start) if told else b""
