@@ -262,6 +262,12 @@ def test_a_missing_file_is_named(run_triage):
     assert done.stdout == ""
 
 
+def test_a_directory_of_libraries_must_be_there(run_triage):
+    done = run_triage("analyze", "crash.dmp", "--pe-dir", "nowhere")
+    assert done.returncode == 2
+    assert "There is no directory 'nowhere'." in done.stderr
+
+
 def give_up_the_right_to_read_everything():
     """Root reads what it may not; without these two capabilities it is like everybody else."""
     if os.geteuid() == 0:

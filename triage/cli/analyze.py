@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -31,7 +32,6 @@ class _CannotWrite(click.ClickException):
     "--pe-dir",
     "pe_directories",
     multiple=True,
-    type=click.Path(exists=True, file_okay=False),
     metavar="DIR",
     help="Where the DLLs of a program that left a minidump lie, to walk its stack (several times).",
 )
@@ -57,6 +57,9 @@ def command(
     Exit status: 0 an answer (diagnosed, no-crash), 1 not enough evidence, 2 wrong usage, 3 an input that could not
     be read.
     """
+    for directory in pe_directories:
+        if not os.path.isdir(directory):
+            raise click.BadParameter(f"There is no directory '{directory}'.", param_hint="--pe-dir")
     inputs = inputs or _without_files(exit_code)
     if inputs.count("-") > 1:
         raise click.UsageError("'-' (standard input) can be given once only.")
