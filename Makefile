@@ -19,7 +19,7 @@ help:
 	@echo "make test            install what the tests need and run them"
 	@echo "make test-windows    the Windows collector under wine (SHORT=1: a few cases)"
 	@echo "make lint            ruff, mypy, signatures, rooms"
-	@echo "make calibrate       fit the ranking to labelled reports (CASES=\"DIR …\")"
+	@echo "make calibrate       fit the ranking to labelled reports (CASES=\"DIR …\" RELIABILITY=FILE)"
 	@echo "make bench-start     how fast the commands answer"
 	@echo "make bench-run       what it costs to run a program under triage (PAIRS=1: a short version)"
 	@echo "make fuzz-minidump   broken dumps through the whole analysis (COUNT=200: a short version)"
@@ -88,7 +88,7 @@ lint: $(VENV)/.lint
 
 calibrate: $(VENV)/.triage
 	@test -n "$(CASES)" || { echo 'Which labelled reports? make calibrate CASES="DIR …"'; exit 2; }
-	@$(BIN)/python -m triage.calibrating $(CASES)
+	@$(BIN)/python -m triage.calibrating $(CASES) $(if $(RELIABILITY),--reliability "$(RELIABILITY)")
 
 # Measured on a wheel, as people install it: an editable install reads the YAML, a wheel has the index built in.
 $(VENV)-bench/.made: $(SOURCES) $(shell find triage signatures -name '*.py' -o -name '*.yaml')

@@ -56,11 +56,16 @@ class Question(NamedTuple):
 
 
 class Reliability(NamedTuple):
-    """Of `cases` labelled reports that were answered as surely as this one, `right` were answered right."""
+    """Of `cases` unread reports that were answered as surely as this one, `right` were answered right.
+
+    `measured` is the day and `commit` the version that answered them.
+    """
 
     least: float
     cases: int
     right: int
+    measured: str
+    commit: str
 
 
 class Near(NamedTuple):

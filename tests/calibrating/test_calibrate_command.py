@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import yaml
 
 from triage.calibrating.__main__ import main
 from triage.knowledge.calibration import parse_calibration
+from triage.knowledge.pack import our_directory
 
 CHANNELS = "InvalidArgumentError: input depth must be evenly divisible by filter depth: {} vs 3\n"
 KILLED = "kernel: Out of memory: Killed process {} (python3) total-vm:1kB\nKilled\n"
@@ -36,15 +38,28 @@ def test_it_writes_a_file_that_loads_and_prints_the_reliability_table(
     assert main([str(cases), "--output", str(target)]) == 0
     printed = capsys.readouterr().out
     assert "12 cases, cross-validated: top1 1.0" in printed
-    assert "| confidence | answers | right |" in printed
+    table = printed.split("| confidence | answers | right |")[1].splitlines()[2:]
+    answers = [int(row.split("|")[2]) for row in itertools.takewhile(lambda row: row.startswith("|"), table)]
+    assert sum(answers) == 12
     data = yaml.safe_load(target.read_text("utf-8"))
     fitted = parse_calibration(data)
     assert fitted.cases == 12
     assert fitted.causes == {"host.out-of-memory": 6, "shape.conv-channels": 6}
     assert fitted.counts["shape/conv-channels"].own == 6
-    assert sum(held.cases for held in fitted.reliability) == 12
     assert data["corpus"].startswith("sha256:")
     assert data["figures"]["top1"] == 1.0
+
+
+def test_figures_of_unread_reports_are_copied_and_never_made_from_the_cases(cases: Path, tmp_path: Path) -> None:
+    kept, given = tmp_path / "kept.yaml", tmp_path / "given.yaml"
+    measured = {"measured": "2026-02-01", "commit": "abc1234", "reports": 9}
+    measured["bins"] = [{"from": 0.97, "answers": 8, "right": 7}]
+    (tmp_path / "unread.yaml").write_text(yaml.safe_dump(measured), "utf-8")
+    main([str(cases), "--output", str(kept)])
+    main([str(cases), "--output", str(given), "--reliability", str(tmp_path / "unread.yaml")])
+    assert yaml.safe_load(given.read_text("utf-8"))["reliability"] == measured
+    ours = yaml.safe_load((Path(our_directory()) / "calibration.yaml").read_text("utf-8"))
+    assert yaml.safe_load(kept.read_text("utf-8"))["reliability"] == ours["reliability"]
 
 
 def test_the_same_cases_give_the_same_file(cases: Path, tmp_path: Path) -> None:

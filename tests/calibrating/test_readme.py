@@ -1,4 +1,4 @@
-"""The README's table is the one that was fitted."""
+"""What the README says of all reports is what each report quotes of itself: one measurement."""
 
 from __future__ import annotations
 
@@ -8,5 +8,9 @@ import triage
 from triage.calibrating.__main__ import table
 
 
-def test_the_table_in_the_readme_is_that_of_the_calibration() -> None:
-    assert table(triage.load_knowledge().calibration.reliability) in (REPOSITORY / "README.md").read_text("utf-8")
+def test_the_readme_has_the_figures_of_unread_reports_with_their_day_and_commit() -> None:
+    measured = triage.load_knowledge().calibration.reliability
+    readme = (REPOSITORY / "README.md").read_text("utf-8")
+    assert table(measured.bins) in readme
+    assert f"({measured.measured}, commit {measured.commit};" in readme
+    assert f"{measured.reports} reports" in readme

@@ -34,7 +34,12 @@ def fitted(**changes: Any) -> dict[str, Any]:
         "corpus": "sha256:0",
         "figures": {"top1": 0.9},
         "weights": {"hits": 1.2, "absences": 0.5, "unknown": 0.3},
-        "reliability": [{"from": 0.5, "cases": 10, "right": 6}, {"from": 0.9, "cases": 30, "right": 29}],
+        "reliability": {
+            "measured": "2026-02-01",
+            "commit": "abc1234",
+            "reports": 50,
+            "bins": [{"from": 0.5, "answers": 10, "right": 6}, {"from": 0.9, "answers": 30, "right": 29}],
+        },
         "causes": {"host.out-of-memory": 10},
         "signatures": {"house/scheduler": {"own": 8, "elsewhere": 30, "clues": {"took-it": [8, 0]}}},
         **changes,
@@ -79,12 +84,13 @@ def test_priors_move_towards_how_often_causes_were_met_and_leave_unknown_its_sha
 
 
 def test_the_bin_of_a_confidence_is_the_last_that_it_reaches() -> None:
-    calibration = parse_calibration(fitted())
-    assert calibration.bin_of(0.95) == Bin(0.9, 30, 29)
-    assert calibration.bin_of(0.9) == Bin(0.9, 30, 29)
-    assert calibration.bin_of(0.6) == Bin(0.5, 10, 6)
-    assert calibration.bin_of(0.4) is None
-    assert UNFITTED.bin_of(0.9) is None
+    reliability = parse_calibration(fitted()).reliability
+    assert (reliability.measured, reliability.commit, reliability.reports) == ("2026-02-01", "abc1234", 50)
+    assert reliability.bin_of(0.95) == Bin(0.9, 30, 29)
+    assert reliability.bin_of(0.9) == Bin(0.9, 30, 29)
+    assert reliability.bin_of(0.6) == Bin(0.5, 10, 6)
+    assert reliability.bin_of(0.4) is None
+    assert UNFITTED.reliability.bin_of(0.9) is None
 
 
 def test_a_pack_with_a_calibration_is_loaded_with_its_numbers_moved() -> None:

@@ -11,16 +11,16 @@ from pathlib import Path
 from triage.calibrating.cases import BadCases, look_at, read_cases
 from triage.calibrating.figures import answer, figures, reliability
 from triage.calibrating.fitting import counted, fit_weights, left_out
-from triage.knowledge.calibration import Bin, Calibration
+from triage.knowledge.calibration import Bin, Calibration, Reliability, parse_calibration, parse_reliability
 from triage.knowledge.loading import Knowledge, assemble
-from triage.knowledge.pack import our_directory
+from triage.knowledge.pack import PackData, our_directory
 from triage.knowledge.yaml_packs import read_pack
 
 _HEADER = """\
 # Written by `make calibrate CASES="DIR …"`; do not edit. What labelled reports say about the hand-written numbers:
-# weights: fitted on reports that were left out of the counts; reliability: of the answers with a confidence from `from`
-# on, so many were right (each report judged by numbers that were fitted without it); signatures: reports that showed
-# the signature (own), reports with other causes (elsewhere), and in how many of each every clue was seen.
+# weights: fitted on reports that were left out of the counts; reliability: on reports that nobody who writes signatures
+# had read, of the answers with a confidence from `from` on so many were right (measured elsewhere, copied); signatures:
+# reports that showed the signature (own), with other causes (elsewhere), and in how many of each every clue was seen.
 """
 
 
@@ -29,37 +29,56 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="make calibrate", description="Fit the ranking to labelled reports.")
     parser.add_argument("cases", nargs="+", metavar="DIR", help="a folder of labelled reports (YAML)")
     parser.add_argument("--output", help="where to write (default: calibration.yaml of our signatures)")
+    parser.add_argument(
+        "--reliability",
+        metavar="FILE",
+        help="figures of reports that nobody has read (default: those of the last time)",
+    )
     options = parser.parse_args(arguments)
     try:
         cases, digest = read_cases(options.cases)
     except (BadCases, OSError) as error:
         print(error, file=sys.stderr)
         return 2
-    knowledge = as_written()
+    ours = read_pack(our_directory(), "triage")
+    knowledge = as_written(ours)
     looked = [look_at(case, knowledge) for case in cases]
     pairs = left_out(looked, knowledge)
     weights = fit_weights(pairs)
     answers = [answer(one, without, weights) for one, without in pairs]
-    final = counted(looked, knowledge)._replace(weights=weights, reliability=reliability(answers), cases=len(cases))
+    measured = _measured(options.reliability, ours)
+    final = counted(looked, knowledge)._replace(weights=weights, reliability=measured, cases=len(cases))
     text = as_yaml(final, figures(answers), digest)
     path = Path(options.output or Path(our_directory()) / "calibration.yaml")
     path.write_text(text, "utf-8")
     print(f"{len(cases)} cases, cross-validated: " + "  ".join(f"{k} {v}" for k, v in figures(answers).items()))
     print(f"weights: hits {weights.hits}, absences {weights.absences}, unknown {weights.unknown}")
-    print(table(final.reliability))
+    print("cross-validated, on reports that signatures were written from:")
+    print(table(reliability(answers)))
+    if measured.bins:
+        print(f"on {measured.reports} reports that nobody had read ({measured.measured}, commit {measured.commit}):")
+        print(table(measured.bins))
     print(f"written: {path}")
     return 0
 
 
-def as_written() -> Knowledge:
-    """Our knowledge without any calibration."""
-    pack = read_pack(our_directory(), "triage")
+def _measured(file: str | None, ours: PackData) -> Reliability:
+    """The figures of unread reports: from a file that was handed over, else those that we have."""
+    if file is None:
+        return parse_calibration(ours.tables.get("calibration", {})).reliability
+    import yaml
+
+    return parse_reliability(yaml.safe_load(Path(file).read_text("utf-8")))
+
+
+def as_written(pack: PackData) -> Knowledge:
+    """The knowledge of a pack without any calibration."""
     tables = {name: table for name, table in pack.tables.items() if name != "calibration"}
     return assemble([pack._replace(tables=tables)])
 
 
 def table(bins: Sequence[Bin]) -> str:
-    """The reliability table as the README has it."""
+    """A reliability table as the README has it."""
     rows = ["| confidence | answers | right |", "|---|---|---|"]
     ends = [*(one.least for one in bins[1:]), None]
     for one, end in zip(bins, ends, strict=True):
@@ -77,7 +96,11 @@ def as_yaml(fitted: Calibration, achieved: Mapping[str, float], digest: str) -> 
         f"figures: {_flow(achieved)}",
         f"weights: {_flow(fitted.weights._asdict())}",
         "reliability:",
-        *(f"  - {{from: {one.least}, cases: {one.cases}, right: {one.right}}}" for one in fitted.reliability),
+        f"  measured: '{fitted.reliability.measured}'",
+        f"  commit: '{fitted.reliability.commit}'",
+        f"  reports: {fitted.reliability.reports}",
+        "  bins:",
+        *(f"    - {{from: {one.least}, answers: {one.cases}, right: {one.right}}}" for one in fitted.reliability.bins),
         f"causes: {_flow(dict(sorted(fitted.causes.items())))}",
         "signatures:",
     ]

@@ -45,10 +45,14 @@ def diagnose(crash: Crash, knowledge: Knowledge, *, version: str, top: int = 5) 
 
 
 def _reliability(knowledge: Knowledge, verdict: str, diagnoses: tuple[Diagnosis, ...]) -> Reliability | None:
+    """How often answers this sure were right; nobody has measured it for a private signature."""
     if verdict not in (DIAGNOSED, UNCERTAIN) or not diagnoses:
         return None
-    held = knowledge.calibration.bin_of(diagnoses[0].confidence)
-    return Reliability(*held) if held else None
+    if knowledge.signatures[diagnoses[0].signature].pack in knowledge.packs:
+        return None
+    figures = knowledge.calibration.reliability
+    held = figures.bin_of(diagnoses[0].confidence)
+    return Reliability(*held, figures.measured, figures.commit) if held else None
 
 
 def _in_short(crash: Crash, knowledge: Knowledge, version: str) -> OtherCrash:

@@ -37,6 +37,24 @@ class Bin(NamedTuple):
     right: int
 
 
+class Reliability(NamedTuple):
+    """How often answers were right on reports that nobody who writes signatures had read.
+
+    `measured` is the day and `commit` the version that gave the answers; a version that ranks otherwise has other
+    figures. Only such figures are quoted to people: on reports that the patterns were written from, answers are right
+    more often than anywhere else.
+    """
+
+    measured: str = ""
+    commit: str = ""
+    reports: int = 0
+    bins: tuple[Bin, ...] = ()
+
+    def bin_of(self, confidence: float) -> Bin | None:
+        """How often answers this sure were right."""
+        return next((one for one in reversed(self.bins) if confidence >= one.least), None)
+
+
 class Counts(NamedTuple):
     """What labelled reports showed of one signature: its own reports, all with other causes, and each clue's hits."""
 
@@ -46,18 +64,14 @@ class Counts(NamedTuple):
 
 
 class Calibration(NamedTuple):
-    """The fitted numbers of a pack, and how good they were on reports that they were not fitted on."""
+    """The fitted numbers of a pack, and how good its answers were on reports from elsewhere."""
 
     weights: Weights = Weights()
-    reliability: tuple[Bin, ...] = ()
+    reliability: Reliability = Reliability()
     cases: int = 0
     made: str = ""
     causes: Mapping[str, int] = {}
     counts: Mapping[str, Counts] = {}
-
-    def bin_of(self, confidence: float) -> Bin | None:
-        """How often answers this sure were right."""
-        return next((one for one in reversed(self.reliability) if confidence >= one.least), None)
 
 
 UNFITTED = Calibration()
@@ -69,7 +83,7 @@ def parse_calibration(data: Mapping[str, Any]) -> Calibration:
         return UNFITTED
     return Calibration(
         weights=Weights(**data["weights"]),
-        reliability=tuple(Bin(row["from"], row["cases"], row["right"]) for row in data["reliability"]),
+        reliability=parse_reliability(data.get("reliability") or {}),
         cases=data["cases"],
         made=str(data["date"]),
         causes=data["causes"],
@@ -77,6 +91,16 @@ def parse_calibration(data: Mapping[str, Any]) -> Calibration:
             id: Counts(row["own"], row["elsewhere"], {clue: tuple(hits) for clue, hits in row["clues"].items()})
             for id, row in data["signatures"].items()
         },
+    )
+
+
+def parse_reliability(data: Mapping[str, Any]) -> Reliability:
+    """The figures of unread reports from their YAML form."""
+    return Reliability(
+        measured=str(data.get("measured", "")),
+        commit=str(data.get("commit", "")),
+        reports=data.get("reports", 0),
+        bins=tuple(Bin(row["from"], row["answers"], row["right"]) for row in data.get("bins", ())),
     )
 
 

@@ -10,7 +10,7 @@ from triage.knowledge.loading import Knowledge, assemble
 from triage.knowledge.pack import PackData
 
 _IMPORTS = """\
-from triage.knowledge.calibration import Bin, Calibration, Counts, Weights
+from triage.knowledge.calibration import Bin, Calibration, Counts, Reliability, Weights
 from triage.knowledge.clues import *
 from triage.knowledge.hearsay import Hearsay
 from triage.knowledge.loading import Cause, Knowledge

@@ -31,11 +31,11 @@ class HiddenLog(NamedTuple):
 
 
 def reliability(report: Report) -> str:
-    """How often answers this sure were right; empty where nothing was fitted."""
+    """How often answers this sure were right; empty where nobody has measured it."""
     held = report.reliability
     if held is None:
         return ""
-    return f"of {held.cases} labelled reports answered this surely, {held.right} were right"
+    return f"of {held.cases} unread reports answered this surely, {held.right} were right ({held.measured})"
 
 
 def hidden_log(report: Report) -> HiddenLog | None:

@@ -42,7 +42,13 @@ def as_dict(report: Report) -> dict[str, Any]:
 
 
 def _reliability(reliability: Reliability) -> dict[str, Any]:
-    return {"from": reliability.least, "cases": reliability.cases, "right": reliability.right}
+    return {
+        "from": reliability.least,
+        "cases": reliability.cases,
+        "right": reliability.right,
+        "measured": reliability.measured,
+        "commit": reliability.commit,
+    }
 
 
 def _crash(crash: Crash) -> dict[str, Any]:
