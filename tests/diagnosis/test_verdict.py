@@ -174,6 +174,48 @@ def test_a_log_without_an_end_is_unknown_and_says_so_honestly(knowledge: Knowled
     assert report.summary == "No error, no signal and no exit status in here: it ended well, or its end is missing."
 
 
+GROUP = """  + Exception Group Traceback (most recent call last):
+  |   File "train.py", line 3, in <module>
+  | ExceptionGroup: two shards could not be read (2 sub-exceptions)
+  +-+---------------- 1 ----------------
+    | OSError: shard 1
+    +------------------------------------
+"""
+SANITIZER = "==4711==ERROR: AddressSanitizer: heap-use-after-free on address 0x602000000010 at pc 0x4f\n"
+FAILURES = {
+    "a group of exceptions": (GROUP, 1),
+    "a sanitizer's report": ("loading\n" + SANITIZER, 2),
+    "a message longer than is read": ("loading\nsaving\nOSError: " + "x" * 9000 + "\n", 3),
+    "a person's words": ("it starts\nand then it just freezes\n", 2),
+    "another language": ("Laden\nFehler beim Lesen der Daten\n", 2),
+    "cut off": ("Building\nE tensorflow/core/x.cc:12] the device vani", 2),
+}
+
+
+@pytest.mark.parametrize(("text", "line"), FAILURES.values(), ids=FAILURES)
+def test_a_text_with_a_word_of_failure_is_never_told_that_it_holds_none(
+    text: str, line: int, knowledge: Knowledge
+) -> None:
+    """Each stands alone, and behind notices that do have such words but mean nothing."""
+    notices = (LOGS / "healthy" / "import_only-2.21.log").read_text("utf-8").splitlines()[:3]
+    for before in ([], notices):
+        report = triage.analyze("\n".join([*before, text]).encode(), knowledge=knowledge)
+        assert not report.summary.startswith("No error"), before
+        if report.verdict == UNKNOWN and "recognised" in report.summary:
+            assert f"line {line + len(before)} " in report.summary
+
+
+def test_a_notice_is_no_word_of_failure() -> None:
+    """The knowledge calls it harmless, so the line that it stands in does not speak of one either."""
+    signatures = {"a/strong": signature_data(cause="a.a", clues=[STRONG])}
+    harmless = known(signatures, noise={"noise": ["could not find a card"], "life": []})
+    log = ("could not find a card", "loading", "building", "reading")
+    report = diagnose(crash_of(*log), harmless, version="test")
+    assert report.summary == "No error, no signal and no exit status in here: it ended well, or its end is missing."
+    report = diagnose(crash_of(*log, "could not find the data"), harmless, version="test")
+    assert report.summary == "No cause is recognised in here; line 5 may tell what went wrong."
+
+
 @pytest.mark.parametrize("log", sorted((LOGS / "healthy").glob("*.log")), ids=lambda path: path.stem)
 def test_a_healthy_log_with_exit_code_0_is_no_crash(log: Path, knowledge: Knowledge) -> None:
     assert triage.analyze(log, exit_code=0, knowledge=knowledge).verdict == NO_CRASH

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 
 from triage import patterns
-from triage.crash import Crash
+from triage.crash import Crash, Place
 from triage.diagnosis.findings import Hit
 from triage.diagnosis.matching import Facts
 from triage.diagnosis.ranking import SURE, Ranking
@@ -21,8 +21,9 @@ _A_REMARK = 20
 _TROUBLE = (
     r"(?i)error|exception|fail|abort|crash|kill|fault|fatal|panic|traceback|\bdie[ds]?\b|dead|terminat|can ?not|can't|"
     r"could not|couldn't|unable|denied|refused|invalid|corrupt|missing|not found|no such|stuck|hang|hung|fr[eo]ez|"
-    r"frozen|restart|signal|dump|exit|memory|time ?out|timed out|stop|interrupt|wrong|problem|warn|"
-    r"nothing happen|doesn't|not work"
+    r"frozen|restart|signal|dump|exit|memory|time ?out|timed out|stop|interrupt|wrong|problem|warn|broken|sanitizer|"
+    r"nothing happen|doesn't|not work|fehler|erreur|errore|\berro\b|ошибк|错误|錯誤|崩溃|エラー|오류|"
+    r"(?-i:^[EF]\d{4}\b|: [EF] \w)"
 )
 # What a command that was only to show something printed at its end: a version, a truth, a list of devices.
 _PRINTED = (
@@ -131,7 +132,16 @@ def _any_trouble(crash: Crash) -> bool:
     return bool(errors or crash.exit or crash.exceptions or crash.messages or crash.threads or crash.memory.oom_kills)
 
 
-def summarise(crash: Crash, verdict: str, diagnoses: tuple[Diagnosis, ...]) -> str:
+def _word_of_trouble(crash: Crash, knowledge: Knowledge) -> Place | None:
+    """Where the first line stands that may speak of a failure and is no known notice."""
+    for log in crash.logs:
+        for match in patterns.compile(_TROUBLE).finditer(log.text):
+            if not is_noise(log.line(match.start()), knowledge):
+                return log.place(match.start())
+    return None
+
+
+def summarise(crash: Crash, knowledge: Knowledge, verdict: str, diagnoses: tuple[Diagnosis, ...]) -> str:
     """The answer in one sentence."""
     if verdict == NO_CRASH and interrupted(crash) and crash.exit:
         return _NOT_A_CRASH[crash.exit.signal or ""]
@@ -140,6 +150,9 @@ def summarise(crash: Crash, verdict: str, diagnoses: tuple[Diagnosis, ...]) -> s
     if verdict == UNKNOWN and crash.is_empty:
         return "Nothing could be read, so nothing can be said."
     if verdict == UNKNOWN and not _any_trouble(crash):
+        place = _word_of_trouble(crash, knowledge)
+        if place is not None:
+            return f"No cause is recognised in here; line {place.line} may tell what went wrong."
         return "No error, no signal and no exit status in here: it ended well, or its end is missing."
     if verdict == UNKNOWN and _is_a_dump_without_a_death(crash):
         if all(entry.complete for entry in crash.inputs):
