@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
+from building import crash_of, knowledge_of, signature_data
 from conftest import LOGS
 from hypothesis import given
 from hypothesis import strategies as st
 
 import triage
-from triage.redaction import Redactor
+from triage.crash import Environment
+from triage.diagnosis import diagnose
+from triage.readers import Source, read
+from triage.redaction import _THEIRS, Redactor, redacted
+from triage.report import Phrase, Report, quote, quoting
 from triage.reports import FORMATS, renderer
 
 # What is secret, the text in which it stands, and what kind of value it is. None of these is a real token.
@@ -162,6 +171,122 @@ def test_our_index_of_causes_does_not_change_by_redaction(knowledge):
         kept = triage.analyze(LOGS / row["file"], exit_code=row["exit"], redact=False, knowledge=knowledge)
         hidden = triage.analyze(LOGS / row["file"], exit_code=row["exit"], knowledge=knowledge)
         assert [d.cause for d in kept.diagnoses] == [d.cause for d in hidden.diagnoses]
+
+
+# Users who are called like something that we say ourselves.
+WORDS = ("gpu", "memory", "native", "triage", "explain", "log")
+TALKATIVE = (
+    "oom_in_fit-2.21.log",
+    "composed/gpu-oom-tf2.log",
+    "null_pointer-2.21.log",
+    "killed-2.21.log",
+    "memory_error-2.21.log",
+)
+
+
+def texts_of(before: Any, after: Any, theirs: bool = False) -> Iterator[tuple[str, str, bool]]:
+    """Every text of a report with what redaction made of it, and whether all of it is the input's."""
+    if isinstance(before, str):
+        yield before, after, theirs
+    elif isinstance(before, tuple):
+        names = getattr(before, "_fields", [""] * len(before))
+        owned = _THEIRS.get(type(before), ())
+        for name, one, other in zip(names, before, after, strict=True):
+            if name != "redactions":
+                yield from texts_of(one, other, name in owned or (theirs and not hasattr(before, "_fields")))
+
+
+def our_words(text: str) -> str:
+    """A pattern for a text in which all but what it quotes from the input is as it was."""
+    parts, at = [], 0
+    for start, stop in text.quoted if isinstance(text, Phrase) else ():
+        parts += [re.escape(text[at:start]), "(?s:.*)"]
+        at = stop
+    return "".join([*parts, re.escape(text[at:])])
+
+
+def report_for(name: str, log: str, knowledge: Any, folder: Path) -> Report:
+    """A log of a user of that name, in the user's home folder; not redacted."""
+    file = folder / "home" / name / "crash.log"
+    file.parent.mkdir(parents=True)
+    file.write_text(f"/home/{name}/venv/bin/python train.py\n" + (LOGS / log).read_text("utf-8"), "utf-8")
+    return triage.analyze(file, redact=False, knowledge=knowledge)
+
+
+@pytest.mark.parametrize("name", WORDS)
+@pytest.mark.parametrize("log", TALKATIVE)
+def test_a_user_who_is_called_like_a_word_of_ours_changes_only_what_is_quoted(knowledge, name, log, tmp_path):
+    kept = report_for(name, log, knowledge, tmp_path)
+    hidden = redacted(kept)
+    assert dict(hidden.redactions).get("user"), "the name was found"
+    for before, after, theirs in texts_of(kept, hidden):
+        if not theirs and "/home/" not in before:
+            assert re.fullmatch(our_words(before), after), (before, after)
+    assert [d.cause for d in kept.diagnoses] == [d.cause for d in hidden.diagnoses]
+
+
+@pytest.mark.parametrize("name", WORDS)
+def test_causes_commands_and_sentences_are_the_same_for_every_user(knowledge, name, tmp_path):
+    """The same crash of somebody whose name says nothing: the printed answer differs only in what it quotes."""
+    one, other = (redacted(report_for(user, "killed-2.21.log", knowledge, tmp_path)) for user in (name, "zoltan"))
+    assert renderer("text")(one) == renderer("text")(other)
+
+
+def test_a_card_that_is_full_is_called_so_for_a_user_called_gpu(run_triage):
+    log = (
+        'Traceback (most recent call last):\n  File "/home/gpu/train.py", line 3, in <module>\n'
+        "tensorflow.python.framework.errors_impl.ResourceExhaustedError: OOM when allocating tensor with "
+        "shape[512,64,112,112] and type float on /job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc "
+        "(/home/gpu/train.py)\n"
+    )
+    done = run_triage("analyze", "-", input=log)
+    assert done.stdout.startswith("gpu.out-of-memory ")
+    assert "triage explain gpu.out-of-memory" in done.stdout
+    data = json.loads(run_triage("analyze", "-", "--format", "json", input=log).stdout)
+    assert (data["diagnoses"][0]["cause"], data["diagnoses"][0]["signature"].split("/")[0]) == (
+        "gpu.out-of-memory",
+        "gpu",
+    )
+    assert "/home/<user-1>/train.py" in json.dumps(data)
+
+
+def test_a_bare_name_is_replaced_in_what_our_sentences_quote():
+    clues = [
+        {"id": "line", "log": "memory ran away"},
+        {"id": "value", "log": "lock of (?P<who>\\w+)", "says": "the memory of {who} is gone"},
+    ]
+    crash = crash_of("/home/memory/venv/bin/python", "the memory ran away", "lock of memory")
+    report = redacted(diagnose(crash, knowledge_of({"a/a": signature_data(clues=clues)}), version="test"))
+    told = {evidence.text for evidence in report.diagnoses[0].because}
+    assert told == {"the <user-1> ran away", "the memory of <user-1> is gone"}
+
+
+def test_the_persons_script_is_replaced_in_the_commands_that_we_suggest(knowledge):
+    crash = read(Source.of(traceback_saying("x") + b"/home/native/venv\n"), 0)
+    hidden_log = Environment(hidden_log="TF_CPP_MIN_LOG_LEVEL=3", interpreter="/home/native/venv/bin/python")
+    crash = crash._replace(rerun="native/train.py --name native", environment=hidden_log)
+    report = redacted(diagnose(crash, knowledge, version="test"))
+    commands = [question.run for question in report.next if question.run]
+    assert "triage run --tf-log <user-1>/train.py --name <user-1>" in commands
+
+
+def test_a_sentence_about_a_file_hides_the_name_in_the_file_only(run_triage, tmp_path):
+    missing = tmp_path / "home" / "triage" / "triage run.log"
+    done = run_triage("analyze", missing, LOGS / "oom_in_fit-2.21.log", "--format", "json")
+    told = json.loads(done.stdout)["not_observable"]
+    assert any("<user-1> run.log" in text for text in told)
+    assert "triage run" in " ".join(
+        json.loads(run_triage("analyze", LOGS / "killed-2.21.log", "--format", "json").stdout)["not_observable"]
+    )
+
+
+def test_a_phrase_knows_what_it_quotes_from_the_input():
+    phrase = Phrase.of("'", quote("gpu"), "' is explained by gpu.out-of-memory")
+    assert [phrase[start:stop] for start, stop in phrase.quoted] == ["gpu"]
+    command = quoting("triage run --tf-log run.py run.py", "run.py")
+    assert command == "triage run --tf-log run.py run.py"
+    assert [command[start:stop] for start, stop in command.quoted] == ["run.py", "run.py"]
+    assert quoting("nothing of theirs", "", "theirs?").quoted == ()
 
 
 @given(st.text(max_size=200))

@@ -2,19 +2,50 @@
 
 The same value always gets the same placeholder, so that a redacted report can still be followed. Not looked for:
 host names, IP addresses, project names and the values of local variables (which no report holds anyway).
+
+Only what came from the input is touched. A user may be called `gpu`, `memory` or `triage`, and then a bare name is
+replaced where the words are the input's (messages, paths, commands, quoted lines), while our own sentences, causes and
+commands stay as they are. What can be told apart from any word by its shape (a home path, a token, an address) is
+replaced in our sentences too, because they may have a value of the input in them.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
-from triage.crash import Log
+from triage.crash import (
+    Crash,
+    Dump,
+    Environment,
+    ExitStatus,
+    Input,
+    Log,
+    LogRecord,
+    NativeFrame,
+    Process,
+    PythonException,
+    PythonFrame,
+    RuntimeMessage,
+    Thread,
+)
 from triage.patterns import Match
 from triage.patterns import compile as pattern
-from triage.report import Report
+from triage.report import (
+    Diagnosis,
+    FixStep,
+    Heard,
+    Near,
+    OtherCrash,
+    Phrase,
+    Question,
+    Reliability,
+    Report,
+    RuledOut,
+    quoting,
+)
 
 # Names that say nothing about a person.
 _NOBODY = {
@@ -69,6 +100,39 @@ _NAMED = (
 )
 _BEARER = r"(?i)\b(bearer|basic) ([A-Za-z0-9+/=._~-]{12,})"
 _URL_LOGIN = r"(://)([^\s/:@]{1,128}:[^\s/@]{1,256})(@)"
+# Fields whose text is the input's own: everything in them may be a person's.
+_THEIRS: dict[type, tuple[str, ...]] = {
+    Crash: ("rerun",),
+    Dump: ("comments",),
+    Environment: ("interpreter",),
+    Input: ("name",),
+    LogRecord: ("file", "message"),
+    NativeFrame: ("module", "source"),
+    Process: ("command",),
+    PythonException: ("message", "gist"),
+    PythonFrame: ("file",),
+    RuntimeMessage: ("text",),
+    Thread: ("name",),
+}
+# Fields that hold nothing of the input: words of our own, ids, and words out of a fixed set.
+_OURS: dict[type, tuple[str, ...]] = {
+    Diagnosis: ("cause", "signature", "title", "grade", "sources"),
+    ExitStatus: ExitStatus._fields,
+    FixStep: ("risk", "if_not"),
+    Heard: Heard._fields,
+    Input: ("kind",),
+    LogRecord: ("severity",),
+    NativeFrame: ("trust",),
+    Near: ("signature", "cause", "missing"),
+    OtherCrash: OtherCrash._fields,
+    Process: ("role", "forked_with"),
+    PythonException: ("link",),
+    Question: ("would_separate",),
+    Reliability: Reliability._fields,
+    Report: ("version", "signatures", "packs", "verdict", "summary", "topic", "redactions", "reliability"),
+    RuledOut: ("cause",),
+    RuntimeMessage: ("kind",),
+}
 
 
 class Redactor:
@@ -82,7 +146,24 @@ class Redactor:
         self._names = pattern(r"\b(?:" + "|".join(map(re.escape, names)) + r")\b") if names else None
 
     def text(self, text: str) -> str:
-        """The text with private values replaced."""
+        """Words of the input with private values replaced."""
+        text = self.shapes(text)
+        if self._names is not None:
+            text = self._names.sub(lambda m: self._placeholder("user", m[0]), text)
+        return text
+
+    def phrase(self, text: str) -> str:
+        """A sentence or a command of ours: bare names are replaced only where it quotes the input."""
+        if not isinstance(text, Phrase):
+            return self.shapes(text)
+        clean, at = "", 0
+        for start, stop in text.quoted:
+            clean += self.shapes(text[at:start]) + self.text(text[start:stop])
+            at = stop
+        return self.shapes(clean + text[at:])
+
+    def shapes(self, text: str) -> str:
+        """Any text without what is private by its shape alone: tokens, addresses, the owner of a home folder."""
         lower = text.lower()
         # Each rule is tried only where a text that it needs is there: most strings of a report need none.
         if "://" in text:
@@ -97,8 +178,6 @@ class Redactor:
             text = pattern(_EMAIL).sub(lambda m: self._placeholder("email", m[0]), text)
         if any(folder in lower for folder in _HOME_FOLDERS):
             text = pattern(_HOME).sub(self._home, text)
-        if self._names is not None:
-            text = self._names.sub(lambda m: self._placeholder("user", m[0]), text)
         return text
 
     def _named(self, match: Match) -> str:
@@ -120,7 +199,14 @@ class Redactor:
 def redacted(report: Report) -> Report:
     """The report with private values replaced, and how many of each kind were."""
     redactor = Redactor(_user_names(report))
-    clean: Report = _walk(report, redactor)
+    crash = report.crash
+    # A sentence about what was not read may name a file of the person's.
+    files = [entry.name for entry in crash.inputs]
+    report = report._replace(
+        crash=crash._replace(unread=tuple(quoting(text, *files) for text in crash.unread)),
+        not_observable=tuple(quoting(text, *files) for text in report.not_observable),
+    )
+    clean: Report = _walk(report, redactor, redactor.phrase)
     return clean._replace(redactions=tuple(sorted(redactor.counts.items())))
 
 
@@ -140,13 +226,19 @@ def _user_names(report: Report) -> set[str]:
     return names | {word for name in several for word in name.split() if word.lower() not in _NOBODY}
 
 
-def _walk(value: Any, redactor: Redactor) -> Any:
+def _walk(value: Any, redactor: Redactor, clean: Callable[[str], str]) -> Any:
     if isinstance(value, str):
-        return redactor.text(value)
+        return clean(value)
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        ours, theirs = _OURS.get(type(value), ()), _THEIRS.get(type(value), ())
+        return type(value)(
+            *(
+                held if name in ours else _walk(held, redactor, redactor.text if name in theirs else redactor.phrase)
+                for name, held in zip(value._fields, value, strict=True)
+            )
+        )
     if isinstance(value, tuple):
-        walked = [_walk(item, redactor) for item in value]
-        # A named tuple of ours takes its fields one by one, a plain tuple takes them as they come.
-        return type(value)(*walked) if hasattr(value, "_fields") else tuple(walked)
+        return tuple(_walk(item, redactor, clean) for item in value)
     # Logs are never printed; what is printed of them stands in the evidence.
     assert value is None or isinstance(value, (int, float, Log)), type(value)
     return value

@@ -15,7 +15,7 @@ from triage.diagnosis.ranking import OTHER_SYSTEM, Ranking, Scored, Term
 from triage.knowledge.clues import Clue
 from triage.knowledge.loading import Knowledge
 from triage.knowledge.signature import Fix
-from triage.report import Diagnosis, Evidence, FixStep
+from triage.report import Diagnosis, Evidence, FixStep, Phrase, quote, quoting
 
 # What is less likely than this helps nobody.
 LEAST_SHARE = 0.01
@@ -71,11 +71,16 @@ def source_name(source: object) -> str:
     return ", ".join(f"{kind} {name}" for kind, name in source.items())
 
 
-def fill(text: str, values: dict[str, str]) -> str | None:
+def fill(text: str, values: Mapping[str, str]) -> Phrase | None:
     """The text with its placeholders filled, or None when one cannot be."""
-    if all(name in values for name in patterns.compile(PLACEHOLDER).findall(text)):
-        return patterns.compile(PLACEHOLDER).sub(lambda match: values[match[1]], text)
-    return None
+    parts: list[str] = []
+    at = 0
+    for match in patterns.compile(PLACEHOLDER).finditer(text):
+        if match[1] not in values:
+            return None
+        parts += [text[at : match.start()], values[match[1]]]
+        at = match.end()
+    return Phrase.of(*parts, text[at:])
 
 
 def placeholders(text: str) -> set[str]:
@@ -100,7 +105,11 @@ def _against(scored: Scored, values: dict[str, str]) -> tuple[Evidence, ...]:
     for term in scored.explained:
         assert isinstance(term.finding, Hit)
         told.append(
-            Evidence(f"'{_shorten(term.finding.quote)}' is explained by {term.explained_by}", term.finding.place, 0.0)
+            Evidence(
+                Phrase.of("'", _shorten(term.finding.quote), f"' is explained by {term.explained_by}"),
+                term.finding.place,
+                0.0,
+            )
         )
     for term in scored.terms:
         if isinstance(term.finding, Absent) and term.weight <= LEAST_AGAINST:
@@ -123,8 +132,16 @@ def _step(fix: Fix, values: dict[str, str], crash: Crash) -> FixStep | None:
         return None
     filled = {system: text for system, command in fix.run.items() if (text := fill(command, values))}
     run = for_system(filled, crash.environment.os)
-    if run and crash.rerun:
-        run = _for_this_program(run, crash.rerun, crash.run_options)
+    if run:
+        caught = [values[name] for command in fix.run.values() for name in placeholders(command) if name in values]
+        theirs: list[str] = [value for value in caught if isinstance(value, Phrase)]
+        if crash.rerun and not crash.rerun.startswith("-- "):
+            import shlex
+
+            script = shlex.split(crash.rerun)[0]
+            run = _for_this_program(run, crash.rerun, script, crash.run_options)
+            theirs += [crash.rerun, script]
+        run = quoting(run, *theirs)
     return FixStep(do, run, fix.risk, fill(fix.verify, values) or fix.verify, fix.if_not)
 
 
@@ -133,20 +150,20 @@ def _wanted(fixes: tuple[Fix, ...]) -> set[str]:
     return placeholders(" ".join(text for fix in fixes for text in (fix.do, fix.verify, *fix.run.values())))
 
 
-def _for_this_program(run: str, rerun: str, options: str) -> str:
+def _for_this_program(run: str, rerun: str, script: str, options: str) -> str:
     """A command with the person's own script in it, where we ran it and know its name, arguments and options."""
-    if rerun.startswith("-- ") or "SCRIPT.js" in run:
+    if "SCRIPT.js" in run:
         return run
-    import shlex
-
     run = run.replace("SCRIPT.py", "SCRIPT")
     if options:
         run = run.replace("triage run ", f"triage run {options} ")
     for before in ("python ", "triage run ", "--tf-log ", "continue "):
         run = run.replace(f"{before}SCRIPT", f"{before}{rerun}")
-    return run.replace("SCRIPT", shlex.split(rerun)[0])
+    return run.replace("SCRIPT", script)
 
 
 def _shorten(text: str) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= _QUOTE_LENGTH else text[: _QUOTE_LENGTH - 1].rstrip() + "…"
+    """A quotation of bearable length; what is cut was the input's, and so is what is left."""
+    short = " ".join(text.split())
+    short = short if len(short) <= _QUOTE_LENGTH else short[: _QUOTE_LENGTH - 1].rstrip() + "…"
+    return text if short == text else quote(short) if isinstance(text, Phrase) else short

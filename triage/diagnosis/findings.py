@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from triage.crash import Place
+from triage.report import Phrase
 
 _NO_VALUES: Mapping[str, str] = {}
 
@@ -13,7 +14,8 @@ _NO_VALUES: Mapping[str, str] = {}
 class Hit(NamedTuple):
     """A clue that was seen: where, in which words, with which named values; `at` orders hits within a log.
 
-    `is_exit` says that it is how the process ended, which a log may say again in words of its own.
+    Words and values that stand in the input are Phrases, so that they stay apart from our own. `is_exit` says that it
+    is how the process ended, which a log may say again in words of its own.
     """
 
     place: Place | None
@@ -48,4 +50,5 @@ def all_of(findings: list[Finding]) -> Finding:
     if not hits or len(hits) < len(findings):
         return UNSEEN
     values = {name: text for hit in hits for name, text in hit.values.items()}
-    return Hit(None, ", ".join(hit.quote for hit in hits), values=values)
+    words = [part for hit in hits for part in (", ", hit.quote)][1:]
+    return Hit(None, Phrase.of(*words), values=values)

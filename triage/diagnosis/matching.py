@@ -26,6 +26,7 @@ from triage.knowledge.clues import (
     PythonSeen,
     Sought,
 )
+from triage.report import Phrase, quote
 
 _BEGINNING = (-1, -1)
 # Five characters tell most texts apart; past this size the set would cost more than the searches it saves.
@@ -92,8 +93,7 @@ class Facts:
             match = self._first_match(log, pattern, start)
             if match is not None:
                 at = match.start()
-                values = {name: text for name, text in match.groupdict().items() if text is not None}
-                return Hit(log.place(at), log.line(at), (log.input, at), values)
+                return Hit(log.place(at), quote(log.line(at)), (log.input, at), _caught(match))
         return ABSENT if self._log_is_whole else UNSEEN
 
     def _may_hold(self, log: Log, needle: str, start: int) -> bool:
@@ -125,10 +125,9 @@ class Facts:
                 match = patterns.compile(sought.message).search(error.message)
                 if match is None:
                     continue
-                values = {name: text for name, text in match.groupdict().items() if text is not None}
-            return Hit(
-                error.place, f"{error.short_type}: {error.message.splitlines()[0] if error.message else ''}", at, values
-            )
+                values = _caught(match)
+            message = error.message.splitlines()[0] if error.message else ""
+            return Hit(error.place, quote(f"{error.short_type}: {message}"), at, values)
         return ABSENT if self._log_is_whole else UNSEEN
 
     def _any(self, sought: AnyOf, after: tuple[int, int]) -> Finding:
@@ -207,7 +206,7 @@ class Facts:
                 and (frame.is_own or not sought.own)
             ]
             if name := _often_enough(fitting, sought.repeated):
-                return Hit(place, f"Python frame {name}")
+                return Hit(place, Phrase.of("Python frame ", quote(name)))
         return ABSENT if told else UNSEEN
 
     def _module(self, sought: ModuleSeen) -> Finding:
@@ -289,6 +288,10 @@ class Facts:
 _SELDOM_TOLD = (FaultSeen, ModuleSeen, MemorySeen, EnvironmentSeen, ExitSeen)
 # An exit status is the last thing that happens, wherever in a paste it stands.
 _END = (1 << 30, 0)
+
+
+def _caught(match: patterns.Match) -> dict[str, str]:
+    return {name: quote(text) for name, text in match.groupdict().items() if text is not None}
 
 
 def _fits(pattern: str | None, text: str | None) -> bool:

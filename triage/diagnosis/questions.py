@@ -18,7 +18,7 @@ from triage.diagnosis.matching import Facts
 from triage.diagnosis.ranking import Ranking, Scored
 from triage.knowledge.clues import Sought
 from triage.knowledge.loading import Knowledge
-from triage.report import DIAGNOSED, Question
+from triage.report import DIAGNOSED, Question, quoting
 
 _MOST = 3
 _LEADING = 8
@@ -144,7 +144,7 @@ def _hidden_log(crash: Crash) -> list[Question]:
     if crash.environment.hidden_log is None or crash.rerun is None:
         return []
     ask = f"What does TensorFlow's own log say? It was hidden ({crash.environment.hidden_log})."
-    return [Question(ask, crash.run_with_log, ())]
+    return [Question(ask, quoting(crash.run_with_log, crash.rerun), ())]
 
 
 def _status_advice(crash: Crash, knowledge: Knowledge) -> list[Question]:

@@ -8,7 +8,7 @@ from triage.diagnosis.findings import Absent, Hit
 from triage.diagnosis.ranking import Ranking, Scored, Term
 from triage.knowledge.clues import Clue
 from triage.knowledge.loading import Knowledge
-from triage.report import Diagnosis, RuledOut
+from triage.report import Diagnosis, Phrase, RuledOut
 
 # A cause this likely is an alternative, not ruled out.
 STILL_POSSIBLE = 0.05
@@ -54,7 +54,8 @@ def _contradiction(scored: Scored) -> str:
         return f"its line is explained by {term.explained_by}"
     reasons = [_in_numbers(term) for term in scored.against] if scored.hits else []
     # Of two sentences about the same figure the first, which says more, is enough.
-    return ", and ".join(reasons[:1] + [text for text in reasons[1:] if text.split()[:3] != reasons[0].split()[:3]])
+    kept = reasons[:1] + [text for text in reasons[1:] if text.split()[:3] != reasons[0].split()[:3]]
+    return Phrase.of(*[part for text in kept for part in (", and ", text)][1:])
 
 
 def _in_numbers(term: Term) -> str:
