@@ -18,7 +18,7 @@ help:
 	@echo "make demo            run a real TensorFlow crasher under triage"
 	@echo "make test            install what the tests need and run them"
 	@echo "make test-windows    the Windows collector under wine (SHORT=1: a few cases)"
-	@echo "make lint            ruff, mypy, signatures, rooms"
+	@echo "make lint            ruff, mypy, signatures, rooms, regular expressions"
 	@echo "make calibrate       fit the ranking to labelled reports (CASES=\"DIR …\" RELIABILITY=FILE)"
 	@echo "make bench-start     how fast the commands answer"
 	@echo "make bench-run       what it costs to run a program under triage (PAIRS=1: a short version)"
@@ -85,6 +85,8 @@ lint: $(VENV)/.lint
 	@$(BIN)/triage signatures lint
 	@echo "== rooms"
 	@$(BIN)/python tests/rooms.py
+	@echo "== regular expressions"
+	@$(BIN)/python tests/expressions.py
 
 calibrate: $(VENV)/.triage
 	@test -n "$(CASES)" || { echo 'Which labelled reports? make calibrate CASES="DIR …"'; exit 2; }

@@ -16,7 +16,7 @@ MAY_IMPORT = {
     "status": {"crash", "status_tables"},
     "patterns": set(),
     # which processor feature a disassembled instruction needs: a table
-    "instructions": set(),
+    "instructions": {"patterns"},
     # stacks of a held process and of a core are collected in the same way, so live capture and the core reader share it
     "native": {"crash", "status", "patterns"},
     "readers": {"crash", "status", "patterns", "native"},

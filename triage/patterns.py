@@ -87,7 +87,7 @@ def literals(pattern: str) -> tuple[str, ...]:
     They let a matcher skip a pattern with a plain `in`, without compiling it.
     """
     try:
-        parsed = _parser().parse(pattern)
+        parsed = parse(pattern)
     except re.error:
         return ()
     if parsed.state.flags & re.IGNORECASE:
@@ -95,9 +95,9 @@ def literals(pattern: str) -> tuple[str, ...]:
     return tuple(sorted(_required(list(parsed))))
 
 
-def _parser() -> Any:
-    """The standard library's regex parser, which has no public name (and moved in 3.11)."""
-    return getattr(re, "_parser", None) or import_module("sre_parse")
+def parse(pattern: str, flags: int = 0) -> Any:
+    """A pattern as the standard library's parser reads it, which has no public name (and moved in 3.11)."""
+    return (getattr(re, "_parser", None) or import_module("sre_parse")).parse(pattern, flags)
 
 
 def _required(nodes: list[Any]) -> frozenset[str]:

@@ -32,6 +32,13 @@ def test_the_dump_of_this_process_and_no_other(tmp_path: Path) -> None:
     assert dump_of("python.exe", 4711, tmp_path / "nowhere") is None
 
 
+@pytest.mark.parametrize("name", ["Python.EXE.4711.DMP", "python.exe(1).4711.dmp", "python.exe(12).4711.dmp"])
+def test_a_dump_is_known_in_any_case_and_with_a_number(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("")
+    (tmp_path / "python.exe(x).4711.dmp").write_text("")
+    assert dump_of("python.exe", 4711, tmp_path) == tmp_path / name
+
+
 def test_the_lines_for_an_administrator_are_for_this_program() -> None:
     told = how_to_set_up("python.exe")
     assert (

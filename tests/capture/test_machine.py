@@ -187,6 +187,7 @@ def test_cards_are_read_from_the_drivers_files(tmp_path: Path, kernel_module: st
     driver = tmp_path / "proc/driver/nvidia"
     (driver / "gpus/0000:65:00.0").mkdir(parents=True)
     (driver / "gpus/0000:66:00.0").mkdir()
-    (driver / "gpus/0000:65:00.0/information").write_text("Model: \t\t NVIDIA A100\nIRQ:   \t\t 120\n")
+    (driver / "gpus/0000:65:00.0/information").write_text("Model: \t\t NVIDIA A100 \nIRQ:   \t\t 120\n")
+    (driver / "gpus/0000:66:00.0/information").write_text("Model: \t\t \nIRQ:   \t\t 121\n")
     (driver / "version").write_text(kernel_module)
     assert graphics_cards(str(tmp_path)) == (card,)

@@ -103,6 +103,20 @@ def test_settings_before_a_command_are_written_for_the_system(os: str | None, sh
     assert for_system({"default": "A=1 python x.py"}, os) == shown
 
 
+@pytest.mark.parametrize(
+    ("command", "shown"),
+    [
+        ("A=1 B_2=x=y python x.py A=3", 'cmd /c "set A=1&& set B_2=x=y&& python x.py A=3"'),
+        ("A= python -c 'x\ny'", "cmd /c \"set A=&& python -c 'x\ny'\""),
+        ("a=1 python", "a=1 python"),
+        ("A=1 ", "A=1 "),
+        ("python A=1 x", "python A=1 x"),
+    ],
+)
+def test_only_settings_at_the_beginning_of_a_command_are_rewritten(command: str, shown: str) -> None:
+    assert for_system({"default": command}, "windows") == shown
+
+
 def test_a_command_for_another_system_is_not_shown() -> None:
     assert for_system({"linux": "df -h"}, "windows") is None
     assert for_system({"linux": "df -h", "windows": "dir"}, "windows") == "dir"

@@ -83,6 +83,19 @@ def test_the_next_command_of_a_status_is_one_that_can_be_typed(topic: str, knowl
     assert triage.analyze(b"x", exit_code=words[4], knowledge=knowledge).crash.exit is not None
 
 
+@pytest.mark.parametrize("topic", ["exit 139", "exit: 139", "Exit code: 139", "exit status 139", "EXIT::139"])
+def test_an_exit_code_is_found_behind_its_words(topic: str, knowledge: Knowledge) -> None:
+    assert "SIGSEGV" in triage.explain(topic, knowledge=knowledge).title
+
+
+@pytest.mark.parametrize(
+    "topic", ["0xC0000409 subcode 7", "0xc0000409, 7", "0xC0000409: (Subcode: 0x7)", "0xC0000409 sub-code:7"]
+)
+def test_a_subcode_is_found_however_it_is_set_apart(topic: str, knowledge: Knowledge) -> None:
+    page = triage.explain(topic, knowledge=knowledge)
+    assert page == triage.explain("0xC0000409 7", knowledge=knowledge)._replace(title=page.title)
+
+
 @pytest.mark.parametrize(
     "topic",
     [

@@ -69,6 +69,12 @@ def test_a_pattern_of_any_kind_must_be_one_that_re2_takes(tmp_path: Path, kind: 
     assert_refused(tmp_path, "RE2 does not take", f"{kind}:", "without lookaround", clues=clues)
 
 
+@pytest.mark.parametrize("kind", ["log", "native"])
+def test_a_pattern_that_may_never_end_where_re2_is_missing(tmp_path: Path, kind: str) -> None:
+    clues = [{"id": "endless", kind: r"these words: (?:\w+ ?)+!"}]
+    assert_refused(tmp_path, "may never end without RE2", "- id: endless", "not a repeat inside a repeat", clues=clues)
+
+
 @pytest.mark.parametrize("pattern", [r"<\d+>", "OOM", "(?i)out of memory", "a long alternative|OOM"])
 def test_a_log_pattern_without_four_fixed_characters(tmp_path: Path, pattern: str) -> None:
     clues = [{"id": "loose", "log": pattern}]
@@ -87,6 +93,9 @@ def test_patterns_that_do_not_go_over_logs_may_be_short(tmp_path: Path) -> None:
         (r"cannot open C:\\data\\train", "a path of one machine", "the file's name only"),
         ("in site-packages/tensorflow", "a path of one installation", "the path below it"),
         ("fault at 0x7f3a12345678", "an address", "0x[0-9a-f]+"),
+        ("code 0xC0000005 at 0x7f3a12", "an address", "0x[0-9a-f]+"),
+        ("code 0xC0000005f", "an address", "0x[0-9a-f]+"),
+        ("code 0xC0000005_f", "an address", "0x[0-9a-f]+"),
         (r"failed at mkl_util\.h:212", "a source line number", r"\.cc:\d+"),
         ("failed at conv_ops.cc:1023", "a source line number", r"\.cc:\d+"),
         (r'train\.py", line 42', "a source line number", r"line \d+"),
@@ -100,7 +109,15 @@ def test_a_pattern_that_fits_one_machine_or_one_build_only(
 
 
 @pytest.mark.parametrize(
-    "pattern", [r"failed at mkl_util\.h:\d+ : OOM when", r"fault at 0x[0-9a-f]+ in kernel", r"train\.py, line \d+"]
+    "pattern",
+    [
+        r"failed at mkl_util\.h:\d+ : OOM when",
+        r"fault at 0x[0-9a-f]+ in kernel",
+        r"train\.py, line \d+",
+        r"ended with 0xC0000005",
+        r"raised 0xe06d7363\b here",
+        r"one of [0xabcdef]",
+    ],
 )
 def test_what_lint_says_to_write_instead_is_taken(tmp_path: Path, pattern: str) -> None:
     assert problems_of(tmp_path, clues=[{"id": "general", "log": pattern}]) == []

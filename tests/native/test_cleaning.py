@@ -159,6 +159,7 @@ CHECK = (
     "op:absl::lts_20250814::log_internal::LogMessageFatal::~LogMessageFatal()",
 )
 OLDER_CHECK = ("op:tsl::internal::LogMessageFatal::~LogMessageFatal()",)
+OTHER_CHECK = ("op:absl::log_internal::v2::CheckLogMessageMaker::Make()", "op:LogMessage::Die()")
 GLOG_CHECK = ("op:google::LogMessage::Fail()", "op:google::LogMessageFatal::~LogMessageFatal()")
 THROW = (
     "cxx:__gnu_cxx::__verbose_terminate_handler()",
@@ -172,10 +173,43 @@ STRIPPED_HEAP = ("libc:?", "libc:?")
 ASSERTION = ("libc:__assert_fail_base.cold", "libc:__GI___assert_fail")
 
 
-@pytest.mark.parametrize("reporting", [CHECK, OLDER_CHECK, GLOG_CHECK, THROW, HEAP, STRIPPED_HEAP, ASSERTION, ()])
+@pytest.mark.parametrize(
+    "reporting", [CHECK, OLDER_CHECK, OTHER_CHECK, GLOG_CHECK, THROW, HEAP, STRIPPED_HEAP, ASSERTION, ()]
+)
 def test_an_abort_is_followed_by_what_failed_and_not_by_what_reported_it(reporting: tuple[str, ...]) -> None:
     stack = frames("libc:abort", *reporting, "op:Shape::dim_size(int)", "op:Op::Compute()")
     assert seen(clean(stack, crashed=True)) == ["abort", "Shape::dim_size", "Op::Compute"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "op::LogMessageOp::Compute()",
+        "google::LogMessage()",
+        "internal::(anonymous namespace)::LogMessages::f()",
+        "my_internal::LogMessages::f()",
+    ],
+)
+def test_an_op_that_is_named_like_the_logging_library_is_what_failed(name: str) -> None:
+    stack = frames("libc:abort", f"op:{name}")
+    assert len(clean(stack, crashed=True)) == 2
+
+
+@pytest.mark.parametrize(
+    ("module", "own"),
+    [
+        ("/home/me/project/libmine.so", True),
+        ("/home/me/conda.so", True),
+        ("/home/me/miniconda3/lib/libx.so", False),
+        ("/home/me/my-mambaforge-2/envs/x/lib/liby.so", False),
+        ("/home/me/.pyenv/versions/3.11/lib/libz.so", False),
+        ("/usr/lib/libz.so", False),
+        ("/data/\udcff/libmine.so", True),
+    ],
+)
+def test_a_library_is_the_persons_own_unless_somebody_installed_it(module: str, own: bool) -> None:
+    (frame,) = clean([RawFrame(0x10, "f", module)])
+    assert frame.own is own
 
 
 def test_what_reports_further_out_is_not_the_reason_of_this_abort() -> None:

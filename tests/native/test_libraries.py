@@ -58,6 +58,8 @@ def test_a_real_process_is_read() -> None:
         ("/env/lib/libpython3.11.so.1.0", "libpython3.11.so.1.0", "3.11"),
         ("/env/lib/libprotobuf.so.3.21.12.0", "libprotobuf.so.3.21.12.0", "3.21.12.0"),
         ("/opt/lib/libomp.1.2.dylib", "libomp.1.2.dylib", "1.2"),
+        ("/opt/lib/liba2.3.4.dylib", "liba2.3.4.dylib", "3.4"),
+        ("/opt/lib/libz.1.dylib", "libz.1.dylib", None),
         ("C:\\env\\cudnn64_8.dll", "cudnn", None),
     ],
 )

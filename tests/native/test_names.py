@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 from triage.native.names import short
@@ -37,6 +40,11 @@ def test_template_arguments_parameters_and_return_types_are_cut(symbol: str, nam
         ("fail.cold", "fail"),
         ("f(int) [clone .isra.0]", "f"),
         ("_PyEval_Vector (inlined)", "_PyEval_Vector"),
+        ("f.1.2.3", "f"),
+        ("f1.2..", "f1"),
+        ("fail.cold.part.1@@LIB_1.2 [clone .isra.0] [clone .cold] (inlined)", "fail"),
+        ("log.cold@@LIBM_2.29", "log"),
+        ("f[clone .1](inlined)", "f"),
         ("__GI_raise", "raise"),
         ("__GI___clock_nanosleep", "clock_nanosleep"),
     ],
@@ -48,3 +56,49 @@ def test_what_compilers_and_linkers_hang_on_a_name_is_cut(symbol: str, name: str
 @pytest.mark.parametrize("symbol", ["_ZN3foo3barEv", "<signal handler called>", "???", "<", ")", "a" * 100_000])
 def test_a_name_that_is_none_is_kept_and_never_becomes_empty(symbol: str) -> None:
     assert short(symbol)
+
+
+@pytest.mark.parametrize(
+    ("symbol", "name"),
+    [
+        ("read.particle", "read.particle"),
+        ("step.cold5", "step.cold5"),
+        ("std::x.y.5z", "std::x.y.5z"),
+        ("f@lower", "f@lower"),
+        ("f.", "f."),
+        ("a[5]", "a[5]"),
+    ],
+)
+def test_what_only_looks_like_a_suffix_is_kept(symbol: str, name: str) -> None:
+    assert short(symbol) == name
+
+
+# Names of a core or of a held process, which whoever wrote the program chose.
+LONG_NAMES = (
+    *(f"f{piece * times}{end}" for times in (24, 900) for end in ("", "x") for piece in (
+        ".1",
+        ".1.",
+        ".cold",
+        ".part.0",
+        "@A",
+        "@@A1.",
+        "@A_1",
+        " [clone .1]",
+        "[clone ",
+        "(inlined)",
+        " (inlined).1@A_1 [clone .1]",
+        ".1@A[clone .1](inlined)",
+    )),
+    "f" + " " * 2000 + "x",
+    "f@A" + "_1." * 600 + "x",
+)  # fmt: skip
+
+
+def test_a_name_made_to_hold_us_up_is_cut_at_once() -> None:
+    """In a process of its own, because a search that never ends would take the tests along."""
+    program = (
+        "import ast, sys; from triage.native.names import short; [*map(short, ast.literal_eval(sys.stdin.read()))]"
+    )
+    subprocess.run([sys.executable, "-c", program], input=repr(LONG_NAMES), text=True, timeout=30, check=True)
+    assert short("f" + ".1" * 900) == "f"
+    assert short("f" + ".1" * 24 + "x") == "f" + ".1" * 24 + "x"

@@ -11,6 +11,8 @@ _DIRECTORY = "~/Library/Logs/DiagnosticReports"
 # ReportCrash writes it a moment after the death.
 _PATIENCE = 5.0
 _LARGEST = 8 * 1024 * 1024
+# .ips is JSON ("pid" : 4711), .crash is text (Process: Python [4711]).
+_ABOUT = re.compile(rb'"pid" ?: ?(\d+),|^Process:.*\[(\d+)\]', re.MULTILINE)
 
 
 def crash_report_of(
@@ -22,16 +24,12 @@ def crash_report_of(
     while os.path.isdir(folder):
         for path in _written_since(folder, since):
             content = _content(path)
-            # .ips is JSON ("pid" : 4711), .crash is text (Process: Python [4711]).
-            if re.search(_ABOUT % (pid, pid), content, re.MULTILINE):
+            if b"%d" % pid in (about[1] or about[2] for about in _ABOUT.finditer(content)):
                 return os.path.basename(path), content
         if time.monotonic() >= until:
             break
         time.sleep(0.2)
     return None
-
-
-_ABOUT = rb'"pid" ?: ?%d,|^Process:.*\[%d\]'
 
 
 def _written_since(folder: str, since: float) -> list[str]:

@@ -264,6 +264,6 @@ def _cards_from_files(root: str) -> tuple[str, ...]:
         cards = sorted(Path(root, "proc/driver/nvidia/gpus").iterdir())
     except OSError:
         cards = []
-    models = [re.search(r"(?m)^Model:\s*(\S.*?)\s*$", read(str(card), "information")) for card in cards]
+    models = [re.search(r"(?m)^Model:(.*)", read(str(card), "information")) for card in cards]
     suffix = f" (driver {version[1]})" if version else ""
-    return tuple(f"{model[1]}{suffix}" for model in models if model)
+    return tuple(f"{model[1].strip()}{suffix}" for model in models if model and model[1].strip())

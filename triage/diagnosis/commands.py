@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 
 # Assignments before a command, as POSIX shells take them: NAME=value NAME=value command.
-_ASSIGNMENTS = re.compile(r"((?:[A-Z_][A-Z0-9_]*=\S* )+)(.+)", re.DOTALL)
+_ASSIGNMENTS = re.compile(r"(?:[A-Z_][A-Z0-9_]*=\S* )+")
 _SYSTEMS = {"linux": "Linux", "windows": "Windows", "macos": "macOS"}
 
 
@@ -26,9 +26,9 @@ def for_system(run: Mapping[str, str], os: str | None) -> str | None:
 
 def _translated(text: str | None, os: str) -> str | None:
     """Leading assignments as Windows takes them, in a form that cmd and PowerShell both run."""
-    match = _ASSIGNMENTS.fullmatch(text) if text and os == "windows" else None
-    if match is None:
+    match = _ASSIGNMENTS.match(text) if text and os == "windows" else None
+    if text is None or match is None or match.end() == len(text):
         return text
     # No space before &&: cmd would make it a part of the value.
-    settings = "".join(f"set {assignment}&& " for assignment in match[1].split())
-    return f'cmd /c "{settings}{match[2]}"'
+    settings = "".join(f"set {assignment}&& " for assignment in match[0].split())
+    return f'cmd /c "{settings}{text[match.end() :]}"'

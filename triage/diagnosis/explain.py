@@ -45,11 +45,11 @@ def explain(topic: str, knowledge: Knowledge) -> Page:
 
 
 def _from_exit_words(wanted: str) -> ExitStatus | None:
-    match = re.fullmatch(r"(?i)exit(?: code| status)?[ :]*(\S+)", wanted)
+    match = re.fullmatch(r"(?i)exit(?: code| status)?[ :]*([^\s:]\S*)", wanted)
     if match:
         return statuses.parse(match[1])
     # `0xC0000409 subcode 7`, as WinDbg and our own reports name it; or the subcode's name.
-    match = re.fullmatch(r"(?i)(\S+?)[ ,:]+(?:\(?sub-?code[ :]*)?(0x[0-9a-f]+|\d+)\)?", wanted)
+    match = re.fullmatch(r"(?i)([^\s,:]+)[ ,:]+(?:\(?sub-?code[ :]*)?(0x[0-9a-f]+|\d+)\)?", wanted)
     status = statuses.parse(match[1]) if match else None
     if match and status and status.ntstatus == statuses.FAST_FAIL_STATUS:
         return statuses.with_subcode(status, int(match[2], 0))

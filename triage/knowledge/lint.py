@@ -9,6 +9,7 @@ from pathlib import Path
 
 from triage import patterns, status
 from triage.crash import Log
+from triage.knowledge.backtracking import exponential
 from triage.knowledge.clues import AnyOf, Clue, EnvironmentSeen, ExitSeen, InSequence, ModuleSeen, patterns_of
 from triage.knowledge.loading import Knowledge
 from triage.knowledge.pack import PackData, Problem
@@ -43,10 +44,10 @@ _ONE_MACHINE = (
     (re.compile(r"/(?:home|Users|root|mnt|opt|usr/local|tmp)/"), "a path of one machine", "the file's name only"),
     (re.compile(r"(?i)\b[A-Z]:\\\\"), "a path of one machine", "the file's name only"),
     (re.compile(r"site-packages|dist-packages"), "a path of one installation", "the path below it"),
-    (re.compile(r"0x(?![cCeE][0-9a-fA-F]{7}\b)[0-9a-fA-F]{6,}(?![0-9a-fA-F]*\])"), "an address", r"0x[0-9a-f]+"),
     (re.compile(r"\\?\.(?:cc|cpp|cu|h|py):\d"), "a source line number, which moves between versions", r"\.cc:\d+"),
     (re.compile(r"(?:\bline |\.py\", line )\d"), "a source line number, which moves between versions", r"line \d+"),
 )
+_HEXADECIMAL = re.compile(r"0x([0-9a-fA-F]{6,})(.?)")
 
 
 def lint(
@@ -145,9 +146,13 @@ def pattern_problems(kind: str, pattern: str) -> Iterator[tuple[str, str]]:
     if refused:
         yield f"RE2 does not take {pattern!r}: {refused}", "a pattern without lookaround and back-references"
         return
+    if refused := exponential(pattern):  # where RE2 is missing, Python's own engine stands in
+        yield f"{pattern!r} may never end without RE2: {refused}", "one repeat, not a repeat inside a repeat"
     for found, what, instead in _ONE_MACHINE:
         if found.search(pattern):
             yield f"{pattern!r} holds {what}", instead
+    if any(_is_address(*found.groups()) for found in _HEXADECIMAL.finditer(pattern)):
+        yield f"{pattern!r} holds an address", r"0x[0-9a-f]+"
     if kind == "log":
         needed = patterns.literals(pattern)
         if not needed or min(map(len, needed)) < LEAST_LITERAL:
@@ -155,6 +160,11 @@ def pattern_problems(kind: str, pattern: str) -> Iterator[tuple[str, str]]:
                 f"{pattern!r} has no fixed text of {LEAST_LITERAL} characters",
                 "more of the message's own words, case as printed",
             )
+
+
+def _is_address(digits: str, following: str) -> bool:
+    is_status = len(digits) == 8 and digits[0] in "cCeE" and not (following.isalnum() or following == "_")
+    return not is_status and following != "]"
 
 
 def _healthy_problems(signature: Signature, healthy: Mapping[str, Log]) -> Iterator[Entry]:

@@ -18,10 +18,9 @@ _SENDING = re.compile(r"^_*(?:GI_+)?(?:raise|gsignal|t?g?kill|pthread_kill(?:_im
 _HANDLER_DEPTH = 40
 # Between a check, an assertion or a throw that failed and the abort that ends it.
 _ABORT = re.compile(r"^_*(?:GI_+)?abort$")
+_LOGGING = ("log_internal", "internal", "google", "logging_internal")
 _REPORTING = re.compile(
-    r"(?:^|::)(?:log_internal|internal|google|logging_internal)::(?:\w+::)*(?:Check)?LogMessage(?:Fatal)?(?:\w*)::"
-    r"|(?:^|::)LogMessage(?:Fatal)?::"
-    r"|^std::(?:terminate|rethrow_exception|__throw_\w+)$|^__cxxabiv1::|^__cxa_(?:re)?throw$|verbose_terminate_handler"
+    r"^std::(?:terminate|rethrow_exception|__throw_\w+)$|^__cxxabiv1::|^__cxa_(?:re)?throw$|verbose_terminate_handler"
     r"|^_*(?:GI_+)?(?:malloc_printerr|libc_message(?:_impl|_wrapper)?|libc_fatal|fortify_fail\w*"
     r"|assert(?:_perror)?_fail(?:_base)?)$"
 )
@@ -31,8 +30,9 @@ _INLINED = " (inlined)"
 # Libraries of the system, of installed packages, and of an interpreter that was built or unpacked somewhere.
 _INSTALLED = re.compile(
     r"^/(?:usr|lib|lib64|opt|snap|nix|System|Library)/|/(?:site|dist)-packages/|/lib(?:64)?/(?:python\d|libpython)"
-    r"|/bin/python|/(?:\.?pyenv|[^/]*(?:conda|forge|mamba)[^/]*|uv)/|^\["
+    r"|/bin/python|/(?:\.?pyenv|uv)/|^\["
 )
+_DISTRIBUTIONS = ("conda", "forge", "mamba")
 _STARTING = re.compile(
     r"^_*(?:start|libc_start_(?:call_)?main(?:_impl)?|clone3?|start_thread|thread_start|main_thread)$"
 )
@@ -130,11 +130,24 @@ def _without_reporting(frames: Sequence[RawFrame]) -> Sequence[RawFrame]:
     for number, frame in enumerate(frames[1:_REPORTING_DEPTH], 1):
         name = short(frame.symbol) if frame.symbol else ""
         # their local functions are nameless where these are stripped
-        if _REPORTING.search(name) or (not name and _RUNTIMES.match(base_name(frame.module or ""))):
+        if _is_reporting(name) or (not name and _RUNTIMES.match(base_name(frame.module or ""))):
             end = number + 1
         elif name:
             break
     return [frames[0], *frames[end:]]
+
+
+def _is_reporting(name: str) -> bool:
+    """Whether a function belongs to what writes the message about an abort."""
+    in_logging = False
+    for scope in name.split("::")[:-1]:
+        if scope in ("LogMessage", "LogMessageFatal"):
+            return True
+        if in_logging and scope.startswith(("LogMessage", "CheckLogMessage")):
+            return True
+        # what is no plain name, such as {anonymous}, is no part of the logging library any more
+        in_logging = scope in _LOGGING or (in_logging and scope.replace("_", "a").isalnum())
+    return _REPORTING.search(name) is not None
 
 
 def _is_sending(frames: Sequence[RawFrame], number: int) -> bool:
@@ -181,8 +194,13 @@ def _frame(frame: RawFrame, base: Callable[[str], int | None]) -> NativeFrame:
     module = base_name(frame.module.removesuffix(" (deleted)")) if _is_file(frame.module) else None
     has_offset = module and not function and start is not None and frame.address >= start
     offset = frame.address - (start or 0) if has_offset else None
-    own = module is not None and not _INSTALLED.search(frame.module or "")
+    own = module is not None and not _is_installed(frame.module or "")
     return NativeFrame(module, function, offset, "cfi", source, own)
+
+
+def _is_installed(path: str) -> bool:
+    folders = path.split("/")[1:-1]
+    return bool(_INSTALLED.search(path)) or any(name in folder for folder in folders for name in _DISTRIBUTIONS)
 
 
 def _is_file(module: str | None) -> TypeGuard[str]:

@@ -15,7 +15,7 @@ _VERSIONS = (
     # OpenBLAS writes its own beside a mark of the build: libopenblasp-r0.3.21.so, libopenblas64_p-r0-0cf96a72.3.23.so
     re.compile(r"-r(?P<first>0)-[0-9a-f]{8}\.(?P<version>\d+\.\d+)(?:\.dev)?\.so"),
     re.compile(r"-r?(?P<version>\d+(?:\.\d+)+)(?:\.dev)?\.so"),
-    re.compile(r"\.(?P<version>\d+(?:\.\d+)+)\.dylib$"),
+    re.compile(r"[^\d.]\d*\.(?P<version>\d+(?:\.\d+)+)\.dylib$"),
 )
 _IS_LIBRARY = re.compile(r"\.so(?:\.|$)|\.dylib$|\.(?:dll|pyd)$", re.IGNORECASE)
 _CUDNN = re.compile(r"(?i)libcudnn\.so|libcudnn\.\d*\.?dylib|cudnn64_\d+\.dll")

@@ -11,6 +11,7 @@ from pathlib import Path
 
 KEY = r"SOFTWARE\Microsoft\Windows\Windows Error Reporting\LocalDumps"
 _DEFAULT_FOLDER = r"%LOCALAPPDATA%\CrashDumps"
+_DUMP = re.compile(r"(?i)(.+?)(?:\(\d+\))?\.(\d+)\.dmp")
 
 Settings = Callable[[str], "Mapping[str, object] | None"]
 
@@ -30,12 +31,16 @@ def folder_for(program: str, settings: Settings | None = None) -> Path | None:
 
 def dump_of(program: str, pid: int, folder: Path) -> Path | None:
     """The dump of one process: PROGRAM.PID.dmp, or PROGRAM(1).PID.dmp where there was one of that name."""
-    wanted = re.compile(rf"{re.escape(program)}(?:\(\d+\))?\.{pid}\.dmp", re.IGNORECASE)
     try:
-        found = [path for path in folder.iterdir() if wanted.fullmatch(path.name)]
+        found = [path for path in folder.iterdir() if _is_dump_of(path.name, program, pid)]
         return max(found, key=lambda path: path.stat().st_mtime, default=None)
     except OSError:
         return None
+
+
+def _is_dump_of(name: str, program: str, pid: int) -> bool:
+    parts = _DUMP.fullmatch(name)
+    return parts is not None and parts[1].lower() == program.lower() and parts[2] == str(pid)
 
 
 def how_to_set_up(program: str) -> str:

@@ -16,7 +16,7 @@ _CUDNN = re.compile(r"(?i)^cudnn64_(\d+)\.dll$")
 _OF_DRIVER = re.compile(r"^6\.14\.11\.(\d{4,5})$")
 # The machinery that raises, reports and ends; what went wrong lies with whoever called it.
 _MACHINERY = re.compile(
-    r"(?i)^(?:ntdll|kernelbase|kernel32|ucrtbased?|msvcrt|vcruntime\d+\w*|msvcp\d+\w*|msvcr\d+\w*|concrt\d+|wow64\w*|"
+    r"(?i)^(?:ntdll|kernelbase|kernel32|ucrtbased?|msvcrt|vcruntime\d\w*|msvcp\d\w*|msvcr\d\w*|concrt\d+|wow64\w*|"
     r"wer\w*|dbghelp|dbgcore|faultrep|verifier)\.dll$"
     r"|^(?:libc|libpthread|ld|linux-gate|linux-vdso|libstdc\+\+|libgcc_s)\b.*\.so|^libsystem_\w+\.dylib$|^libc\+\+"
 )

@@ -12,7 +12,7 @@ from triage.readers.text.containers.interface import Told
 _WINDOWS = r"^#\s+EXCEPTION_\w+ \((?P<code>0x[0-9a-f]{8})\) at pc="
 _POSIX = r"^#\s+(?P<signal>SIG[A-Z]{2,6}) \(0x[0-9a-f]+\) at pc="
 _NO_MEMORY = r"^# (?:There is insufficient memory for the Java Runtime Environment|Native memory allocation \()[^\n]*$"
-_SECTION = r"^Native frames: \(J=compiled[^\n]*\n(?P<frames>(?:[^\n]+(?:\n|$))*)"
+_SECTION = r"^Native frames: \(J=compiled[^\n]*\n(?P<frames>(?:[^\n]+\n)*[^\n]*)"
 _FRAME = (
     r"^(?:# )?(?:[CVv][ \t]+(?:\[(?P<module>[^\]+\n]+)\+0x(?P<offset>[0-9a-f]+)\]|~)"
     r"(?:[ \t]*(?P<function>[^\n]+?))?(?:\+0x[0-9a-f]+)?|"
