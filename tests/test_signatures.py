@@ -15,7 +15,7 @@ import triage
 from triage.crash import Memory, Process, Resources
 from triage.diagnosis import diagnose
 from triage.diagnosis.verdict import SURE
-from triage.knowledge.clues import AnyOf, Clue, InSequence, ModuleSeen
+from triage.knowledge.clues import COMBINATORS, Clue, ModuleSeen
 from triage.knowledge.loading import Knowledge
 from triage.readers import Source, read
 from triage.report import NO_CRASH, UNKNOWN, Report
@@ -43,7 +43,7 @@ def clues_of(knowledge: Knowledge) -> Iterator[Clue]:
     while waiting:
         clue = waiting.pop()
         yield clue
-        if isinstance(clue.sought, (AnyOf, InSequence)):
+        if isinstance(clue.sought, COMBINATORS):
             waiting += clue.sought.clues
 
 
@@ -203,7 +203,8 @@ def test_without_such_a_limit_a_memory_error_is_about_the_size_that_was_asked_fo
 
 
 @pytest.mark.parametrize(
-    "kind", ["log", "exception", "exit", "native", "python", "module", "memory", "environment", "any", "sequence"]
+    "kind",
+    ["log", "exception", "exit", "native", "python", "module", "memory", "environment", "any", "sequence", "thread"],
 )
 def test_every_clue_kind_and_combinator_of_the_design_is_used(kind: str, knowledge: Knowledge) -> None:
     assert kind in {clue.kind for clue in clues_of(knowledge)}

@@ -162,6 +162,78 @@ def test_a_parent_that_waits_for_ever_for_a_crashed_worker(tmp_path):
     assert crash["processes"][0]["exit"]["name"] == "timeout"
 
 
+# ---------------------------------------------------------------- a forked worker that hangs
+
+
+A_WORKER = """\
+import multiprocessing, threading, time
+{}
+if __name__ == "__main__":
+    fork = multiprocessing.get_context("fork")
+    queue = fork.Queue()
+    worker = fork.Process(target=work, args=(queue,))
+    {}
+    worker.start()
+    worker.join()
+"""
+WITHOUT_TENSORFLOW = {
+    "a task of a pool that sleeps": ("def work(queue):\n    pass", "fork.Pool(1).apply(time.sleep, (60,))"),
+    "a queue that stays empty": ("def work(queue):\n    queue.get()", ""),
+    "a lock that was held at the fork": (
+        "lock = threading.Lock()\ndef work(queue):\n    lock.acquire()",
+        "lock.acquire()",
+    ),
+    "two threads that wait for each other": (
+        "def wait_for(first, second):\n    first.acquire(), time.sleep(0.2), second.acquire()\n"
+        "def work(queue):\n    a, b = threading.Lock(), threading.Lock()\n"
+        "    threading.Thread(target=wait_for, args=(a, b)).start()\n    wait_for(b, a)",
+        "",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", WITHOUT_TENSORFLOW)
+def test_a_forked_worker_without_tensorflow_does_not_hang_in_it(tmp_path, what, require):
+    """Its stack is read, native frames too, so that no clue is missing only because nobody looked."""
+    require("gdb")
+    require("ptrace")
+    pytest.importorskip("pystack", reason="it is what reads Python's stack from outside")
+    (tmp_path / "script.py").write_text(A_WORKER.format(*WITHOUT_TENSORFLOW[what]))
+    done, report = report_on(tmp_path, "script.py", options=("--timeout", "1.5"), native=True)
+    assert done.returncode == 124
+    worker = report["crash"]["processes"][1]
+    assert any(frame["function"] == "_launch" for thread in worker["threads"] for frame in thread["python_stack"])
+    assert any(thread["native_stack"] for thread in worker["threads"])
+    assert report["verdict"] in ("unknown", "uncertain")
+    assert all(one["confidence"] < 0.5 for one in report["diagnoses"])
+
+
+SESSION_AT_FORK = """\
+import os
+import tensorflow as tf
+with tf.Graph().as_default():
+    total = tf.reduce_sum(tf.ones((3, 3)))
+    with tf.compat.v1.Session() as session:
+        session.run(total)
+        if os.fork() == 0:
+            print("forked", flush=True)
+            os.abort()
+        os.wait()
+if os.fork() == 0:
+    os.abort()
+os.wait()
+raise SystemExit(1)
+"""
+
+
+def test_a_worker_forked_while_a_session_is_in_use_has_tensorflow_behind_it(tmp_path, require):
+    require("tensorflow")
+    (tmp_path / "script.py").write_text(SESSION_AT_FORK)
+    _, report = report_on(tmp_path, "script.py")
+    workers = [process for process in report["crash"]["processes"] if process["role"] == "worker"]
+    assert [worker["forked_with"] for worker in workers] == ["tensorflow", None]
+
+
 # ---------------------------------------------------------------- the second Ctrl-C
 
 

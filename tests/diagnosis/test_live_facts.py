@@ -221,6 +221,13 @@ def test_a_process_that_was_not(crash):
     assert found(crash, FORKED) is ABSENT
 
 
+def test_that_no_process_was_made_so_is_a_clue_too():
+    not_forked = {"process": {"not_forked_with": "tensorflow"}}
+    assert isinstance(found(family(None, None, ended=STILL_RUNNING), not_forked), Hit)
+    assert found(family(None, "tensorflow", ended=STILL_RUNNING), not_forked) is ABSENT
+    assert found(crash_of("x", exit="139"), not_forked) is UNSEEN
+
+
 def test_of_a_hang_any_process_may_be_the_forked_one():
     assert isinstance(found(family(None, "tensorflow", ended=STILL_RUNNING), FORKED), Hit)
 
@@ -235,6 +242,82 @@ def test_a_forked_worker_that_hangs_is_recognised_by_our_signatures(knowledge):
     main = Process(4711, "main", exit=STILL_RUNNING, threads=(WAITING,))
     report = told(Crash(processes=(main, stuck), primary=1, rerun=RERUN), knowledge)
     assert (report.verdict, report.diagnoses[0].cause) == (DIAGNOSED, "native.fork-after-init")
+
+
+IN_A_POOL = ("/usr/lib/python3.11/multiprocessing/popen_fork.py:_launch", "train.py:main")
+WORKER_THAT_SLEEPS = crashed_thread(native=("clock_nanosleep",), python=("train.py:work", *IN_A_POOL), crashed=False)
+PARENT_AT_WORK = crashed_thread(
+    native=("pthread_cond_wait", "tsl::thread::ThreadPool::ParallelFor"), python=("train.py:main",), crashed=False
+)
+IDLE_POOL = crashed_thread(native=("pthread_cond_wait", "Eigen::ThreadPoolTempl::WaitForWork"), crashed=False)
+
+
+@pytest.mark.parametrize("of_the_parent", [WAITING, PARENT_AT_WORK, IDLE_POOL], ids=["waits", "computes", "is idle"])
+@pytest.mark.parametrize("forked_with", ["tensorflow", None])
+def test_a_forked_worker_that_is_not_in_tensorflow_is_no_proof_of_it(knowledge, of_the_parent, forked_with):
+    """What its parent's threads do says nothing about the worker."""
+    worker = Process(4712, "worker", exit=STILL_RUNNING, threads=(WORKER_THAT_SLEEPS,), forked_with=forked_with)
+    main = Process(4711, "main", exit=STILL_RUNNING, threads=(WAITING, of_the_parent))
+    report = told(Crash(processes=(main, worker), primary=1, rerun=RERUN), knowledge)
+    assert report.verdict == UNKNOWN
+    assert all(one.confidence < 0.5 for one in report.diagnoses)
+
+
+def test_a_worker_that_computes_with_a_tensorflow_of_its_own_is_no_proof_of_it(knowledge):
+    computes = crashed_thread(
+        native=("pthread_cond_wait", "tensorflow::Run"),
+        python=("/x/site-packages/tensorflow/python/eager/execute.py:quick_execute", "train.py:work", *IN_A_POOL),
+        crashed=False,
+    )
+    worker = Process(4712, "worker", exit=STILL_RUNNING, threads=(computes,))
+    main = Process(4711, "main", exit=STILL_RUNNING, threads=(WAITING,))
+    report = told(Crash(processes=(main, worker), rerun=RERUN), knowledge)
+    assert all(one.confidence < 0.5 for one in report.diagnoses)
+
+
+def test_a_forked_worker_whose_stack_could_not_be_read_is_a_guess(knowledge):
+    worker = Process(4712, "worker", exit=STILL_RUNNING, forked_with="tensorflow")
+    main = Process(4711, "main", exit=STILL_RUNNING, threads=(WAITING,))
+    report = told(Crash(processes=(main, worker), primary=1, rerun=RERUN), knowledge)
+    assert report.verdict != DIAGNOSED and report.diagnoses[0].confidence <= 0.5
+
+
+# ---------------------------------------------------------------- clues of one thread
+
+
+BOTH = {"thread": [{"python": {"function": "main"}}, {"native": "nsync_mu_lock"}]}
+LOCKED = crashed_thread(native=("nsync::nsync_mu_lock",), python=("train.py:main",), crashed=False)
+ONLY_NATIVE = crashed_thread(native=("nsync::nsync_mu_lock",), crashed=False)
+
+
+def test_two_clues_of_one_thread():
+    assert isinstance(found(hanging((WAITING,), (IN_TENSORFLOW, LOCKED)), BOTH), Hit)
+
+
+@pytest.mark.parametrize(
+    "crash",
+    [hanging((WAITING, IN_TENSORFLOW)), hanging((WAITING,), (IN_TENSORFLOW,)), hanging((WAITING, ONLY_NATIVE))],
+    ids=["two threads", "two processes", "a thread that runs no Python"],
+)
+def test_two_clues_of_two_threads_are_not_of_one(crash):
+    assert found(crash, BOTH) is ABSENT
+
+
+def test_a_process_that_could_not_be_read_may_have_had_that_thread():
+    assert found(hanging((WAITING,), ()), BOTH) is UNSEEN
+    assert found(crash_of("a log without stacks"), BOTH) is UNSEEN
+
+
+def test_of_a_crash_the_thread_is_the_one_that_crashed():
+    assert isinstance(found(live(exit="139", threads=(LOCKED._replace(crashed=True),)), BOTH), Hit)
+    assert found(live(exit="139", threads=(LOCKED, WAITING._replace(crashed=True))), BOTH) is ABSENT
+
+
+def test_an_exception_is_a_thread_that_only_python_saw():
+    written = {"thread": [{"python": {"function": "main"}}, {"python": {"file": "keras"}}]}
+    in_keras, in_main = PythonFrame("keras/a.py", 3, "fit"), PythonFrame("train.py", 9, "main")
+    assert isinstance(found(live(exceptions=(error("E", in_keras, in_main),)), written), Hit)
+    assert found(live(exceptions=(error("E", in_keras), error("E", in_main))), written) is ABSENT
 
 
 # ---------------------------------------------------------------- whose code it was

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import cached_property, partial
 
 from triage import patterns
 from triage.crash import Crash, Log, Thread
@@ -11,6 +11,7 @@ from triage.diagnosis.conditions import CONDITIONS
 from triage.diagnosis.findings import ABSENT, UNSEEN, Absent, Finding, Hit, Unseen, all_of, seen_if
 from triage.diagnosis.versions import in_range
 from triage.knowledge.clues import (
+    COMBINATORS,
     AnyOf,
     Clue,
     EnvironmentSeen,
@@ -22,6 +23,7 @@ from triage.knowledge.clues import (
     MemorySeen,
     ModuleSeen,
     NativeSeen,
+    OfOneThread,
     ProcessSeen,
     PythonSeen,
     Sought,
@@ -55,6 +57,8 @@ class Facts:
             return self._any(sought, after)
         if isinstance(sought, InSequence):
             return self._sequence(sought, after)
+        if isinstance(sought, OfOneThread):
+            return self._of_one_thread(sought)
         if isinstance(sought, ExitSeen):
             return self._exit(sought)
         if isinstance(sought, NativeSeen):
@@ -73,7 +77,7 @@ class Facts:
 
     def missing_kinds(self, clue: Clue) -> list[str]:
         """The kinds of evidence that are not there and would show a clue, also those inside a combinator."""
-        if isinstance(clue.sought, (AnyOf, InSequence)):
+        if isinstance(clue.sought, COMBINATORS):
             return sorted({kind for inner in clue.sought.clues for kind in self.missing_kinds(inner)})
         return [clue.kind] if isinstance(self.find(clue.sought), Unseen) else []
 
@@ -159,6 +163,28 @@ class Facts:
             after, last = max(after, finding.at), finding
         assert last is not None
         return Hit(last.place, last.quote, last.at, values, last.is_exit)
+
+    def _of_one_thread(self, sought: OfOneThread) -> Finding:
+        of_each = []
+        for threads in self._each_process_by_threads:
+            findings = [all_of([alone.find(clue.sought) for clue in sought.clues]) for alone in threads]
+            # A thread that runs no Python has no Python stack; that is no gap so long as another one of them shows it.
+            of_each.append(_first_of(findings, Hit, Absent))
+        # A process of which nothing could be read may be the one.
+        return _first_of(of_each, Hit, Unseen)
+
+    @cached_property
+    def _each_process_by_threads(self) -> list[list[Facts]]:
+        """For each process the crash as if it had only that thread, for each that tells; an exception is one too."""
+        crash = self.crash
+        processes = crash.processes if crash.hung else crash.processes[crash.primary :][:1]
+        split = []
+        for process in processes:
+            telling = [thread for thread in process.threads if thread.crashed or crash.hung]
+            alone = [process._replace(threads=(thread,)) for thread in telling] or [process._replace(threads=())]
+            split.append([crash._replace(processes=(one,), primary=0, exceptions=()) for one in alone])
+        split += [[crash._replace(processes=(), primary=0, exceptions=(error,))] for error in crash.exceptions]
+        return [[Facts(one, self._literals) for one in alone] for alone in split]
 
     def _exit(self, sought: ExitSeen) -> Finding:
         status = self.crash.exit
@@ -264,8 +290,8 @@ class Facts:
         for process in processes:
             if process.forked_with == sought.forked_with:
                 what = f"process {process.pid} was forked from one in which {sought.forked_with} had started"
-                return Hit(None, what, values={"pid": str(process.pid)})
-        return ABSENT
+                return ABSENT if sought.absent else Hit(None, what, values={"pid": str(process.pid)})
+        return seen_if(sought.absent, f"no process was forked from one in which {sought.forked_with} had started")
 
     def _environment(self, sought: EnvironmentSeen) -> Finding:
         environment = self.crash.environment
@@ -296,6 +322,12 @@ def _caught(match: patterns.Match) -> dict[str, str]:
 
 def _fits(pattern: str | None, text: str | None) -> bool:
     return pattern is None or (text is not None and patterns.compile(pattern).search(text) is not None)
+
+
+def _first_of(findings: list[Finding], *kinds: type[Finding]) -> Finding:
+    """The first finding of the first kind that there is; without any, nothing could be seen."""
+    in_order = (finding for kind in kinds for finding in findings if isinstance(finding, kind))
+    return next(in_order, findings[0] if findings else UNSEEN)
 
 
 def _told(value: str | None, holds: Callable[[str], bool], quote: str) -> Finding:

@@ -111,9 +111,13 @@ class EnvironmentSeen(NamedTuple):
 
 
 class ProcessSeen(NamedTuple):
-    """How a process came to be: forked from one in which something, such as tensorflow, had started."""
+    """How a process came to be: forked from one in which something, such as tensorflow, had started.
+
+    `absent` asks that no process of the incident was forked so.
+    """
 
     forked_with: str
+    absent: bool = False
 
 
 class AnyOf(NamedTuple):
@@ -128,6 +132,14 @@ class InSequence(NamedTuple):
     clues: tuple["Clue", ...]
 
 
+class OfOneThread(NamedTuple):
+    """Clues that must hold of one and the same thread: its stacks, and how its process was made."""
+
+    clues: tuple["Clue", ...]
+
+
+COMBINATORS = (AnyOf, InSequence, OfOneThread)
+
 Sought = (
     LogSeen
     | ExceptionSeen
@@ -141,6 +153,7 @@ Sought = (
     | ProcessSeen
     | AnyOf
     | InSequence
+    | OfOneThread
 )
 
 MEMORY_CONDITIONS = (
@@ -172,6 +185,7 @@ BACKGROUND = {
     "process": 0.03,
     "any": 0.004,
     "sequence": 0.003,
+    "thread": 0.003,
 }
 # The same for exit statuses: a segmentation fault says little, an illegal instruction a lot.
 EXIT_BACKGROUND = {
@@ -186,6 +200,7 @@ EXIT_BACKGROUND = {
     "0xC000001D": 0.005,
 }
 KINDS = tuple(BACKGROUND)
+_OF_A_THREAD = ("native", "python", "process", "any")
 _COMMON = {"id", "p", "b", "says", "consequence_of"}
 
 
@@ -230,7 +245,7 @@ def parse_clue(data: Any, path: tuple[str | int, ...], *, p: float, b: float | N
 def patterns_of(clue: Clue) -> Iterator[tuple[str, str]]:
     """Every pattern in a clue and the clues inside it, as (kind, pattern)."""
     sought = clue.sought
-    if isinstance(sought, (AnyOf, InSequence)):
+    if isinstance(sought, COMBINATORS):
         for inner in sought.clues:
             yield from patterns_of(inner)
     elif isinstance(sought, LogSeen):
@@ -409,8 +424,11 @@ def _environment(value: Any, path: tuple[str | int, ...]) -> EnvironmentSeen:
 
 
 def _process(value: Any, path: tuple[str | int, ...]) -> ProcessSeen:
-    fields = _fields(value, {"forked_with"}, path)
-    return ProcessSeen(_text(fields["forked_with"], (*path, "forked_with")))
+    fields = _fields(value, {"forked_with", "not_forked_with"}, path)
+    if len(fields) != 1:
+        raise SignatureError(path, "a process was forked with something, or was not", "{forked_with: tensorflow}")
+    (name, what), *_ = fields.items()
+    return ProcessSeen(_text(what, (*path, name)), absent=name == "not_forked_with")
 
 
 def _inner(value: Any, path: tuple[str | int, ...], least: int) -> tuple[Clue, ...]:
@@ -429,6 +447,15 @@ def _sequence(value: Any, path: tuple[str | int, ...]) -> InSequence:
     return InSequence(_inner(value, path, 2))
 
 
+def _thread(value: Any, path: tuple[str | int, ...]) -> OfOneThread:
+    clues = _inner(value, path, 2)
+    for number, clue in enumerate(clues):
+        if clue.kind not in _OF_A_THREAD:
+            one_of = "one of " + ", ".join(_OF_A_THREAD)
+            raise SignatureError((*path, number), f"a thread has no clue of the kind '{clue.kind}'", one_of)
+    return OfOneThread(clues)
+
+
 _PARSERS: dict[str, Callable[[Any, tuple[str | int, ...]], Sought]] = {
     "log": _log,
     "exception": _exception,
@@ -442,4 +469,5 @@ _PARSERS: dict[str, Callable[[Any, tuple[str | int, ...]], Sought]] = {
     "process": _process,
     "any": _any,
     "sequence": _sequence,
+    "thread": _thread,
 }

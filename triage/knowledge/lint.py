@@ -10,7 +10,7 @@ from pathlib import Path
 from triage import patterns, status
 from triage.crash import Log
 from triage.knowledge.backtracking import exponential
-from triage.knowledge.clues import AnyOf, Clue, EnvironmentSeen, ExitSeen, InSequence, ModuleSeen, patterns_of
+from triage.knowledge.clues import COMBINATORS, Clue, EnvironmentSeen, ExitSeen, ModuleSeen, patterns_of
 from triage.knowledge.loading import Knowledge
 from triage.knowledge.pack import PackData, Problem
 from triage.knowledge.places import line_of
@@ -91,7 +91,7 @@ def _all_clues(signature: Signature) -> Iterator[tuple[tuple[str | int, ...], Cl
 
 def _with_inner(path: tuple[str | int, ...], clue: Clue) -> Iterator[tuple[tuple[str | int, ...], Clue]]:
     yield path, clue
-    if isinstance(clue.sought, (AnyOf, InSequence)):
+    if isinstance(clue.sought, COMBINATORS):
         for number, inner in enumerate(clue.sought.clues):
             yield from _with_inner((*path, clue.kind, number), inner)
 
@@ -119,7 +119,7 @@ def _one_clue(path: tuple[str | int, ...], clue: Clue, knowledge: Knowledge) -> 
     for wanted in _ranges(clue):
         if not _RANGE.fullmatch(wanted):
             yield path, f"'{wanted}' is not a version range", "'>=2.16' or '>=8.3,<9'"
-    if not isinstance(clue.sought, (AnyOf, InSequence)):
+    if not isinstance(clue.sought, COMBINATORS):
         for kind, pattern in patterns_of(clue):
             yield from ((path, what, instead) for what, instead in pattern_problems(kind, pattern))
 
@@ -170,7 +170,7 @@ def _is_address(digits: str, following: str) -> bool:
 def _healthy_problems(signature: Signature, healthy: Mapping[str, Log]) -> Iterator[Entry]:
     # What speaks against a cause may well be a sign of health, so only the clues are held to silence.
     for path, clue in _all_clues(signature):
-        if path[0] == "against" or isinstance(clue.sought, (AnyOf, InSequence)):
+        if path[0] == "against" or isinstance(clue.sought, COMBINATORS):
             continue
         for kind, pattern in patterns_of(clue):
             if kind == "log" and patterns.check(pattern) is None:
@@ -232,7 +232,7 @@ def _duplicates(pack: PackData, own: list[Signature]) -> Iterator[Problem]:
         by_title[signature.title.lower()].append(signature)
         by_patterns[frozenset(p for clue in signature.clues for _, p in patterns_of(clue))].append(signature)
         for clue in signature.clues:
-            if not isinstance(clue.sought, (AnyOf, InSequence)):
+            if not isinstance(clue.sought, COMBINATORS):
                 for kind, pattern in patterns_of(clue):
                     backgrounds[kind, pattern][clue.b] = signature.id
     for group in by_title.values():

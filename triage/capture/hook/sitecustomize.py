@@ -173,7 +173,14 @@ def _tensorflow_has_started():
     import sys
 
     context = sys.modules.get("tensorflow.python.eager.context")
-    return bool(getattr(getattr(context, "_context", None), "_initialized", False))
+    if getattr(getattr(context, "_context", None), "_initialized", False):
+        return True
+    # A graph runs in a session, which knows nothing of that context; its own stack tells of those that are in use.
+    for name in ("stack", "ops"):
+        module = sys.modules.get("tensorflow.python.framework." + name)
+        if getattr(getattr(module, "_default_session_stack", None), "stack", None):
+            return True
+    return False
 
 
 def _let_holder_trace():
