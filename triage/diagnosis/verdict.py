@@ -47,7 +47,7 @@ def verdict_of(facts: Facts, knowledge: Knowledge, ranking: Ranking) -> str:
     crash = facts.crash
     if crash.is_empty and crash.unread:
         return UNKNOWN
-    if crash.is_empty or nothing_died(facts, knowledge, ranking):
+    if crash.is_empty or (_was_seen_whole(crash) and nothing_died(facts, knowledge, ranking)):
         return NO_CRASH
     if not ranking.named:
         return UNKNOWN
@@ -55,6 +55,11 @@ def verdict_of(facts: Facts, knowledge: Knowledge, ranking: Ranking) -> str:
     if best >= SURE:
         return DIAGNOSED
     return UNKNOWN if ranking.unknown >= best else UNCERTAIN
+
+
+def _was_seen_whole(crash: Crash) -> bool:
+    """Whether no death can stand in a part that was not read; of what we ran ourselves we know how it ended."""
+    return crash.rerun is not None or not crash.partly_read
 
 
 def nothing_died(facts: Facts, knowledge: Knowledge, ranking: Ranking) -> bool:
@@ -139,6 +144,8 @@ def summarise(crash: Crash, verdict: str, diagnoses: tuple[Diagnosis, ...]) -> s
         return "The input is empty." if crash.is_empty else "Nothing here says that a process died."
     if verdict == UNKNOWN and crash.is_empty:
         return "Nothing could be read, so nothing can be said."
+    if verdict == UNKNOWN and crash.partly_read and not (crash.exit and crash.exit.is_failure):
+        return "A part of the log was not read, and what was read does not name a cause."
     if verdict == UNKNOWN and not _any_trouble(crash):
         return "No error, no signal and no exit status in here: it ended well, or its end is missing."
     if verdict == UNKNOWN and _is_a_dump_without_a_death(crash):
