@@ -293,13 +293,38 @@ class Environment(NamedTuple):
         return dict(self.packages).get(name)
 
 
+class LeftOut(NamedTuple):
+    """A part of a text that was not read. None means that nobody knows: the end of a damaged file is of any size.
+
+    `bytes` of `of_bytes` are missing, those from `first_line` to `last_line`.
+    """
+
+    bytes: int | None = None
+    of_bytes: int | None = None
+    first_line: int | None = None
+    last_line: int | None = None
+
+    @property
+    def label(self) -> str:
+        """How much is missing and where: `38.1 of 100.0 MiB (lines 104,858 to 504,699)`."""
+        if self.bytes is None or self.of_bytes is None:
+            return "the rest"
+        unit, name = (1 << 20, "MiB") if self.bytes >= 1 << 20 else (1 << 10, "KiB")
+        lines = f"lines {self.first_line:,} to {self.last_line:,}"
+        return f"{self.bytes / unit:,.1f} of {self.of_bytes / unit:,.1f} {name} ({lines})"
+
+
 class Input(NamedTuple):
-    """One thing the person handed in. `complete` is False when a part of it could not be read."""
+    """One thing the person handed in. `complete` is False when a part of it could not be read.
+
+    `left_out` tells which part of a text that is.
+    """
 
     id: int
     kind: str
     name: str
     complete: bool = True
+    left_out: LeftOut | None = None
 
 
 class Log:
@@ -390,6 +415,11 @@ class Crash(NamedTuple):
         """The threads of the process that the incident is about, the crashed ones first."""
         threads = self.processes[self.primary].threads if self.processes else ()
         return tuple(sorted(threads, key=lambda thread: not thread.crashed))
+
+    @property
+    def partly_read(self) -> tuple[Input, ...]:
+        """The texts of which a part was not read: what decides may stand there."""
+        return tuple(entry for entry in self.inputs if entry.left_out)
 
     @property
     def is_empty(self) -> bool:

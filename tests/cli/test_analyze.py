@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from conftest import LOGS, TRIAGE, clean_environment
+from running import report_on
 
 DIAGNOSED = LOGS / "oom_in_fit-2.21.log"
 UNKNOWN = LOGS / "bus_error-2.21.log"
@@ -37,6 +38,60 @@ def report_in(output: str) -> dict:
 
 def said_in_one_sentence(errors: str) -> bool:
     return errors.startswith("triage: ") and errors.count("\n") == 1 and "Traceback" not in errors
+
+
+# ---------------------------------------------------------------- what was not read
+
+
+@pytest.fixture(scope="module")
+def huge_log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """More than 100 MB: the line that decides stands in the middle, another failure at the end."""
+    healthy = b"ok".ljust(79) + b"\n"
+    decisive = b"2024-05-01 10:00:00.000000: F tensorflow/core/x.cc:404] Check failed: 0 <= rank (0 vs. -1)\n"
+    log = tmp_path_factory.mktemp("huge") / "week.log"
+    with log.open("wb") as file:
+        for number in range(130):
+            file.write(healthy * 10_000)
+            if number == 39:
+                file.write(decisive)
+        file.write(DIAGNOSED.read_bytes())
+    return log
+
+
+def test_of_a_huge_log_no_cause_passes_for_found_and_the_report_says_what_went_unread(huge_log: Path) -> None:
+    words = [*TRIAGE, "analyze", str(huge_log), "--exit-code", "139", "--format", "json"]
+    ended = subprocess.run(words, capture_output=True, text=True, env=clean_environment(), timeout=300)
+    report = report_in(ended.stdout)
+    assert (ended.returncode, report["verdict"]) == (1, "uncertain")
+    assert all(diagnosis["confidence"] < 0.70 for diagnosis in report["diagnoses"])
+    (entry,) = report["crash"]["inputs"]
+    told = entry["left_out"]
+    assert not entry["complete"]
+    assert told["of_bytes"] == huge_log.stat().st_size > 100_000_000
+    assert told["first_line"] <= 400_001 <= told["last_line"]
+    lines = told["last_line"] - told["first_line"] + 1
+    assert 0 <= told["bytes"] - 80 * lines < 100
+    # Behind the gap every line has its own number.
+    with huge_log.open("rb") as file:
+        count = sum(1 for _ in file)
+    places = [evidence["line"] for evidence in report["diagnoses"][0]["because"] if evidence["line"]]
+    assert places and all(1_300_001 < line <= count for line in places)
+
+
+def test_a_run_that_printed_more_than_is_kept_says_so_and_names_nothing_for_sure(tmp_path) -> None:
+    (tmp_path / "script.py").write_text(
+        "import sys\n"
+        "for step in range(100_000):\n"
+        "    print(f'step {step:07} of the training, loss 0.1, all is well', file=sys.stderr)\n"
+        "import no_such_module_at_all\n"
+    )
+    _, report = report_on(tmp_path, "script.py")
+    told = {entry["name"]: entry["left_out"] for entry in report["crash"]["inputs"]}["stderr"]
+    assert told["of_bytes"] > 100_000 * 46
+    assert told["first_line"] > 1 and told["last_line"] < 100_000
+    assert report["verdict"] != "diagnosed"
+    assert report["diagnoses"][0]["confidence"] < 0.70
+    assert {evidence["line"] for evidence in report["diagnoses"][0]["because"]} & set(range(100_001, 100_006))
 
 
 # ---------------------------------------------------------------- exit status

@@ -10,7 +10,7 @@ from building import knowledge_of as known
 from conftest import LOGS
 
 import triage
-from triage.crash import Crash, LogRecord, Memory, Place, PythonException, RuntimeMessage
+from triage.crash import Crash, LeftOut, LogRecord, Memory, Place, PythonException, RuntimeMessage
 from triage.diagnosis import diagnose
 from triage.diagnosis.verdict import SURE, not_observable
 from triage.knowledge.loading import Knowledge
@@ -42,6 +42,35 @@ def test_a_cause_at_seventy_percent_or_more_is_diagnosed() -> None:
     assert report.verdict == DIAGNOSED
     assert report.diagnoses[0].confidence >= SURE
     assert report.summary == "The machine was full."
+
+
+def partly_read(*lines: str, exit: str | None = None) -> Crash:
+    crash = crash_of(*lines, exit=exit, complete=False)
+    return crash._replace(inputs=(crash.inputs[0]._replace(left_out=LeftOut(1 << 20, 9 << 20, 7, 12_345)),))
+
+
+def test_no_cause_passes_for_found_where_a_part_of_the_log_was_not_read() -> None:
+    whole, part = (
+        verdict(crash_of("the telling words", exit="139")),
+        verdict(partly_read("the telling words", exit="139")),
+    )
+    assert (whole.verdict, part.verdict) == (DIAGNOSED, UNCERTAIN)
+    assert part.diagnoses[0].confidence < SURE <= whole.diagnoses[0].confidence
+    assert part.diagnoses[0].because == whole.diagnoses[0].because
+    shares = sum(diagnosis.confidence for diagnosis in part.diagnoses)
+    assert part.unknown_confidence == pytest.approx(1.0 - shares, abs=0.001)
+
+
+@pytest.mark.parametrize(("line", "exit"), [("Epoch 1/3", None), ("a greeting of the library", None), ("fine", "0")])
+def test_nothing_is_called_well_where_a_part_of_the_log_was_not_read(line: str, exit: str | None) -> None:
+    assert verdict(crash_of(line, exit=exit)).verdict == NO_CRASH
+    report = verdict(partly_read(line, exit=exit))
+    assert report.verdict == UNKNOWN
+    assert report.summary == "A part of the log was not read, and what was read does not name a cause."
+
+
+def test_a_run_that_was_interrupted_is_no_crash_however_much_it_had_printed() -> None:
+    assert verdict(partly_read("fine", exit="SIGINT")._replace(rerun="train.py")).verdict == NO_CRASH
 
 
 def test_a_cause_that_leads_below_that_is_uncertain() -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from conftest import LOGS
 
+from triage.crash import LeftOut
 from triage.readers import Source, Unreadable, read, unpacking
 
 LOG = LOGS / "pool_window-2.21.log"
@@ -43,6 +44,8 @@ def test_a_compressed_log_that_is_cut_off_is_read_as_far_as_it_goes(keep: float,
     assert crash.logs[0].text.count("\n") > 20_000 * keep / 2
     assert crash.unread[0] == f"{cut} is damaged (its end is missing); what stands before was read"
     assert not crash.inputs[0].complete
+    assert crash.partly_read == crash.inputs
+    assert crash.inputs[0].left_out == LeftOut()
 
 
 @pytest.mark.parametrize(

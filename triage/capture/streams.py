@@ -27,6 +27,7 @@ class Kept:
         self._last: deque[bytes] = deque()
         self._size = 0
         self.dropped = 0
+        self._dropped_line_ends = 0
         self.passed = 0
 
     def add(self, data: bytes) -> None:
@@ -40,15 +41,16 @@ class Kept:
             self._last.append(data)
             self._size += len(data)
         while self._last and self._size - len(self._last[0]) > _LAST:
-            gone = len(self._last.popleft())
-            self._size -= gone
-            self.dropped += gone
+            gone = self._last.popleft()
+            self._size -= len(gone)
+            self.dropped += len(gone)
+            self._dropped_line_ends += gone.count(b"\n")
 
     @property
     def content(self) -> bytes:
-        """What was kept; a line of its own stands where something is missing."""
-        gap = b"\n[triage: %d bytes left out here]\n" % self.dropped if self.dropped else b""
-        return bytes(self._first) + gap + b"".join(self._last)
+        """What was kept; where something is missing stands a line of its own, which the text reader knows."""
+        mark = b"\n[triage: %d bytes with %d line ends left out here]\n" % (self.dropped, self._dropped_line_ends)
+        return bytes(self._first) + (mark if self.dropped else b"") + b"".join(self._last)
 
 
 class Console:

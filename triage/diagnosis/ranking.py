@@ -155,17 +155,25 @@ def _log_odds(share: float) -> float:
 
 
 def _modest(ranking: Ranking, crash: Crash) -> Ranking:
-    """A program that we ran and that was killed without the kernel counting a kill for memory, well below its limit:
-    whatever its log says, somebody else may have killed it, so memory stays a guess."""
-    killed = crash.rerun is not None and crash.exit is not None and crash.exit.signal == "SIGKILL"
-    peak, limit = crash.memory.peak_bytes, crash.memory.limit_bytes
-    if not killed or crash.memory.oom_kills or (peak and limit and peak > _AT_LIMIT * limit):
+    """The ranking in which what cannot be known for sure stays a guess.
+
+    Where a part of a text was not read, what decides may stand there, whatever the rest says.
+    """
+    if not crash.partly_read and not _killed_by_whom(crash):
         return ranking
     shares = [
-        (scored, min(share, _A_GUESS) if scored.signature.cause == _MEMORY else share)
+        (scored, min(share, _A_GUESS) if crash.partly_read or scored.signature.cause == _MEMORY else share)
         for scored, share in ranking.causes
     ]
     return ranking._replace(causes=tuple(shares), unknown=1.0 - sum(share for _, share in shares))
+
+
+def _killed_by_whom(crash: Crash) -> bool:
+    """A program that we ran and that was killed without the kernel counting a kill for memory, well below its limit:
+    whatever its log says, somebody else may have killed it."""
+    killed = crash.rerun is not None and crash.exit is not None and crash.exit.signal == "SIGKILL"
+    peak, limit = crash.memory.peak_bytes, crash.memory.limit_bytes
+    return killed and not crash.memory.oom_kills and not (peak and limit and peak > _AT_LIMIT * limit)
 
 
 def weigh(clue: Clue, finding: Finding, weights: Weights = UNFITTED.weights) -> float:

@@ -48,7 +48,7 @@ def verdict_of(facts: Facts, knowledge: Knowledge, ranking: Ranking) -> str:
     crash = facts.crash
     if crash.is_empty and crash.unread:
         return UNKNOWN
-    if crash.is_empty or nothing_died(facts, knowledge, ranking):
+    if crash.is_empty or (_was_seen_whole(crash) and nothing_died(facts, knowledge, ranking)):
         return NO_CRASH
     if not ranking.named:
         return UNKNOWN
@@ -56,6 +56,11 @@ def verdict_of(facts: Facts, knowledge: Knowledge, ranking: Ranking) -> str:
     if best >= SURE:
         return DIAGNOSED
     return UNKNOWN if ranking.unknown >= best else UNCERTAIN
+
+
+def _was_seen_whole(crash: Crash) -> bool:
+    """Whether no death can stand in a part that was not read; of what we ran ourselves we know how it ended."""
+    return crash.rerun is not None or not crash.partly_read
 
 
 def nothing_died(facts: Facts, knowledge: Knowledge, ranking: Ranking) -> bool:
@@ -149,6 +154,8 @@ def summarise(crash: Crash, knowledge: Knowledge, verdict: str, diagnoses: tuple
         return "The input is empty." if crash.is_empty else "Nothing here says that a process died."
     if verdict == UNKNOWN and crash.is_empty:
         return "Nothing could be read, so nothing can be said."
+    if verdict == UNKNOWN and crash.partly_read and not (crash.exit and crash.exit.is_failure):
+        return "A part of the log was not read, and what was read does not name a cause."
     if verdict == UNKNOWN and not _any_trouble(crash):
         place = _word_of_trouble(crash, knowledge)
         if place is not None:

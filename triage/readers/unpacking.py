@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Callable
 from typing import BinaryIO, cast
 
-from triage.crash import Crash
+from triage.crash import Crash, Input, LeftOut
 from triage.readers.interface import Reader, Stream, Unreadable
 from triage.readers.sniffing import PACKED, SNIFF_BYTES, sniff
 
@@ -35,9 +35,14 @@ class PackedReader:
         crash = self._reader_for(kind).read(name, input_id, inner, unpacked)
         if unpacked.damage is None:
             return crash
-        inputs = tuple(entry._replace(complete=False) for entry in crash.inputs)
+        inputs = tuple(_cut_off(entry) for entry in crash.inputs)
         note = f"{name} is damaged ({unpacked.damage}); what stands before was read"
         return crash._replace(inputs=inputs, unread=(note, *crash.unread))
+
+
+def _cut_off(entry: Input) -> Input:
+    """An input whose end is missing; of a text nobody knows how much that is."""
+    return entry._replace(complete=False, left_out=LeftOut() if entry.kind == "log" else entry.left_out)
 
 
 class Unpacked:

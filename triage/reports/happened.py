@@ -38,6 +38,22 @@ def reliability(report: Report) -> str:
     return f"of {held.cases} unread reports answered this surely, {held.right} were right ({held.measured})"
 
 
+def not_read(crash: Crash) -> list[str]:
+    """How much of each text went unread: before anything else, because no answer is sure then."""
+    return [
+        f"{entry.left_out.label} of {entry.name} went unread, so no cause passes for found; analyze the part around "
+        "the failure by itself"
+        for entry in crash.partly_read
+        if entry.left_out
+    ]
+
+
+def unseen(report: Report) -> tuple[str, ...]:
+    """What the inputs do not hold, without what was said first."""
+    said = tuple(f"{entry.left_out.label} of {entry.name}:" for entry in report.crash.partly_read if entry.left_out)
+    return tuple(text for text in report.not_observable if not (said and text.startswith(said)))
+
+
 def hidden_log(report: Report) -> HiddenLog | None:
     """What to say before anything else; None where a log was printed, or a line that was not hidden has decided it."""
     crash = report.crash

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from triage.crash import Crash, Dump, ExitStatus, Fault, NativeFrame, Process, Thread
+from triage.crash import Crash, Dump, ExitStatus, Fault, Input, NativeFrame, Process, Thread
 from triage.report import Diagnosis, Evidence, OtherCrash, Reliability, Report
 
 SCHEMA = "triage.report/1"
@@ -96,8 +96,13 @@ def _crash(crash: Crash) -> dict[str, Any]:
             "architecture": environment.architecture,
             "cpu": environment.cpu,
         },
-        "inputs": [{"id": i.id, "kind": i.kind, "name": i.name, "complete": i.complete} for i in crash.inputs],
+        "inputs": [_input(entry) for entry in crash.inputs],
     }
+
+
+def _input(entry: Input) -> dict[str, Any]:
+    left_out = entry.left_out._asdict() if entry.left_out else None
+    return {"id": entry.id, "kind": entry.kind, "name": entry.name, "complete": entry.complete, "left_out": left_out}
 
 
 def _process(process: Process) -> dict[str, Any]:

@@ -111,7 +111,8 @@ def _rows(report: Report, most: dict[str, int] | None) -> list[Row]:
     def some(part: str) -> int | None:
         return most[part] if most is not None else None
 
-    rows = _hidden_log(report)
+    rows = [Row("unread", sentence) for sentence in happened.not_read(report.crash)]
+    rows += _hidden_log(report)
     rows += _what_happened(report.crash, on_screen, some("hung"))
     rows += [Row("odd", text, hang=2) for text in happened.odd(report.crash)[: some("odd")]]
     if report.verdict != NO_CRASH and report.diagnoses:
@@ -131,7 +132,8 @@ def _rows(report: Report, most: dict[str, int] | None) -> list[Row]:
         line = f" (line {crash.place.line})" if crash.place and crash.place.line else ""
         rows.append(Row("also", f"{crash.cause or crash.verdict}: {crash.summary}{line}"))
     if report.verdict not in (DIAGNOSED, NO_CRASH):
-        missing = [text.split(":")[0] for text in report.not_observable] if on_screen else report.not_observable
+        unseen = happened.unseen(report)
+        missing = [text.split(":")[0] for text in unseen] if on_screen else unseen
         if missing:
             rows.append(Row("unseen", (", " if on_screen else "; ").join(missing)))
     elif not on_screen:

@@ -13,6 +13,8 @@ from conftest import LOGS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from triage.capture.streams import Kept
+from triage.crash import LeftOut
 from triage.readers import Source, read
 from triage.readers.text import lines
 from triage.readers.text.lines import Content, normalise_line, read_lines
@@ -64,7 +66,7 @@ def test_the_real_bar_of_keras_is_read_state_by_state_on_its_line() -> None:
 
 def test_an_empty_input_has_no_lines() -> None:
     content = _read(b"")
-    assert (content.lines, list(content.numbers), content.left_out) == ([], [], "")
+    assert (content.lines, list(content.numbers), content.left_out) == ([], [], None)
 
 
 # Encodings
@@ -210,8 +212,66 @@ def test_a_log_over_the_limits_keeps_head_and_tail_and_says_what_was_left_out(mo
     assert content.lines[0] == "line 0001"
     assert content.lines[-1] == "line 1000"
     assert list(content.numbers) == [*range(1, 11), *range(981, 1001)]
-    assert content.left_out.startswith("970 lines")
+    assert content.left_out == LeftOut(970 * 10, 1000 * 10, first_line=11, last_line=980)
     assert [int(line.split()[1]) for line in content.lines] == list(content.numbers)
+
+
+@pytest.mark.parametrize(
+    ("line", "codec", "bytes_each"),
+    [("schön 001", "utf-8", 11), ("line 0001", "utf-16-le", 20), ("\x1b[31mred\x1b[0m   ", "utf-8", 16)],
+)
+def test_the_bytes_left_out_are_those_of_the_file(
+    line: str, codec: str, bytes_each: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cost = len(normalise_line(line)) + lines._LINE_COST
+    monkeypatch.setattr(lines, "KEEP_HEAD", 10 * cost)
+    monkeypatch.setattr(lines, "KEEP_TAIL", 20 * cost)
+    content = _read((line + "\n").encode(codec) * 1000)
+    assert content.left_out == LeftOut(970 * bytes_each, 1000 * bytes_each, first_line=11, last_line=980)
+
+
+def test_the_states_of_a_progress_bar_are_one_line_of_what_was_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    _keep(monkeypatch, head=10, tail=20)
+    content = _read(b"".join(b"line %04d\r" % state + b"line %04d\n" % state for state in range(1, 51)))
+    assert content.left_out == LeftOut(70 * 10, 100 * 10, first_line=6, last_line=40)
+    assert list(content.numbers) == sorted([*range(1, 6), *range(41, 51)] * 2)
+
+
+def test_a_progress_bar_of_any_length_is_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lines, "LONGEST_LINE", 16)
+    monkeypatch.setattr(lines, "_CHUNK", 7)
+    content = _read(b"\r".join(b"step %04d" % step for step in range(100)) + b"\r\nend\n", head=5)
+    assert content.lines == [*(f"step {step:04}" for step in range(100)), "end"]
+    assert (list(content.numbers), content.left_out) == ([1] * 100 + [2], None)
+
+
+def test_lines_that_lost_their_middle_are_counted_and_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lines, "LONGEST_LINE", 8)
+    assert _read(b"short\nabcdEFGHijkl\nend\nabcdEFGHijkl").cut_lines == 2
+    assert (
+        read(Source("a.log", io.BytesIO(b"abcdEFGHijkl\n")), 0).unread[0].startswith("the middle of one line of a.log")
+    )
+
+
+@pytest.mark.parametrize("piece", [1000, 65536])
+def test_what_a_run_did_not_keep_counts_and_the_lines_behind_it_have_their_own_numbers(piece: int) -> None:
+    written = b"".join(b"line %07d\n" % number for number in range(1, 500_001))
+    kept = Kept()
+    for start in range(0, len(written), piece):
+        kept.add(written[start : start + piece])
+    content = _read(kept.content)
+    told = content.left_out
+    assert told is not None and told.first_line is not None and told.last_line is not None
+    assert (told.bytes, told.of_bytes) == (kept.dropped, len(written))
+    whole = [(text, number) for text, number in zip(content.lines, content.numbers, strict=True) if len(text) == 12]
+    assert all(int(text.split()[1]) == number for text, number in whole)
+    assert whole[-1][1] == 500_000
+    assert [number for _, number in whole if told.first_line < number < told.last_line] == []
+
+
+def test_a_log_that_only_quotes_the_mark_of_a_gap_is_read() -> None:
+    mark = b"[triage: 999999999999999 bytes with 0 line ends left out here]\n"
+    assert _read(mark * 3 + b"Killed\n").lines[-1] == "Killed"
 
 
 def test_what_was_left_out_is_told_by_the_reader_as_an_incomplete_input(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -230,7 +290,7 @@ def test_a_log_within_the_limits_is_whole_and_says_so(monkeypatch: pytest.Monkey
     _keep(monkeypatch, head=10, tail=20)
     content = _read(_numbered(30))
     assert list(content.numbers) == list(range(1, 31))
-    assert content.left_out == ""
+    assert content.left_out is None
 
 
 def test_memory_is_bounded_also_when_every_line_is_short(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from triage.crash import Crash, ExitStatus, Input, Log, Process, merge_environment, merge_memory
 from triage.readers.interface import Stream
 from triage.readers.text import (
@@ -16,7 +18,7 @@ from triage.readers.text import (
     tensorflow_log,
     tracebacks,
 )
-from triage.readers.text.lines import read_lines
+from triage.readers.text.lines import LONGEST_LINE, read_lines
 from triage.readers.text.normalising import normalise
 
 
@@ -30,12 +32,12 @@ class TextReader:
         """
         content = read_lines(head, rest)
         text = normalise(content.lines, content.numbers)
-        entry = Input(input_id, "log", name, complete=not content.left_out)
+        entry = Input(input_id, "log", name, complete=content.left_out is None, left_out=content.left_out)
         crashes = [_crash_of(run, entry) for run in runs.split(Log(input_id, text.lines, text.numbers))]
         failed = [crash for crash in crashes if crash.exit and crash.exit.is_failure]
         primary = failed[-1] if len(crashes) > 1 and failed else crashes[-1]
         return primary._replace(
-            unread=(*_left_out(content.left_out, name), *text.notes),
+            unread=(*_told(entry, content.cut_lines), *text.notes),
             others=tuple(crash for crash in failed if crash is not primary) if len(crashes) > 1 else (),
         )
 
@@ -62,8 +64,13 @@ def _crash_of(log: Log, entry: Input) -> Crash:
     )
 
 
-def _left_out(how_much: str, name: str) -> tuple[str, ...]:
-    return (f"{how_much} in the middle of {name}: too large to keep",) if how_much else ()
+def _told(entry: Input, cut_lines: int) -> Iterator[str]:
+    """Sentences about what we did not keep; nothing that tells a cause is as long as a line that was cut."""
+    if entry.left_out:
+        yield f"{entry.left_out.label} of {entry.name}: too large to keep"
+    if cut_lines:
+        lines = "one line" if cut_lines == 1 else f"{cut_lines:,} lines"
+        yield f"the middle of {lines} of {entry.name}: longer than {LONGEST_LINE // 1024} KiB"
 
 
 def _exit_of(lines: list[ExitStatus], fault: ExitStatus | None) -> ExitStatus | None:

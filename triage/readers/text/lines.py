@@ -9,15 +9,19 @@ from collections import deque
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from triage.crash import LeftOut
 from triage.readers.interface import Stream
 from triage.readers.sniffing import utf16_without_mark
 
-# A training log of a week is a few MB; past these sizes the middle is left out and the report says so.
+# A training log of a week is a few MB; past these sizes the middle is left out, and no cause passes for found.
 KEEP_HEAD = 16 * 1024 * 1024
 KEEP_TAIL = 48 * 1024 * 1024
 # Nothing that tells a cause is longer than this; a longer line keeps its beginning and its end.
 LONGEST_LINE = 64 * 1024
 _CUT = " [... cut by triage ...] "
+# The line by which `triage run` marks what it did not keep of an output: its bytes, and the line ends among them.
+_GAP_START = "[triage: "
+_GAP = r"\[triage: (\d{1,15}) bytes with (\d{1,15}) line ends left out here\]"
 # What a line costs us beside its characters: millions of empty lines must not fill the memory either.
 _LINE_COST = 64
 _CHUNK = 1024 * 1024
@@ -54,37 +58,102 @@ _CONTROLS = dict.fromkeys(
 
 
 class Content(NamedTuple):
-    """The kept lines, their original numbers, and how much was left out of the middle, in words."""
+    """The kept lines, their original numbers, what was left out, and how many lines lost their middle."""
 
     lines: list[str]
     numbers: array[int]
-    left_out: str
+    left_out: LeftOut | None
+    cut_lines: int = 0
+
+
+class _Raw(NamedTuple):
+    """A line as it came, or one state of a progress bar; `size` is that in the file, with its line end."""
+
+    number: int
+    text: str
+    size: int
+    is_cut: bool
 
 
 def read_lines(head: bytes, rest: Stream) -> Content:
     """Read a stream to its end, keeping its first and last parts."""
+    counted = _Counted(rest, len(head))
+    codec = _encoding(head)
+    missing = _Missing()
     lines: list[str] = []
     numbers: array[int] = array("Q")
-    tail: deque[tuple[int, str]] = deque()
-    head_size = tail_size = dropped = dropped_lines = 0
-    for number, raw in enumerate(_raw_lines(head, rest), 1):
-        for text in _normalise(raw):
-            if head_size < KEEP_HEAD:
-                lines.append(text)
-                numbers.append(number)
-                head_size += len(text) + _LINE_COST
-                continue
-            tail.append((number, text))
-            tail_size += len(text) + _LINE_COST
-            while tail_size > KEEP_TAIL and len(tail) > 1:
-                size = len(tail.popleft()[1]) + _LINE_COST
-                tail_size -= size
-                dropped += size
-                dropped_lines += 1
-    lines += [text for _, text in tail]
-    numbers.extend(number for number, _ in tail)
-    left_out = f"{dropped_lines} lines ({dropped // (1024 * 1024)} MiB)" if dropped else ""
-    return Content(lines, numbers, left_out)
+    tail: deque[tuple[int, str, int]] = deque()
+    head_size = tail_size = skipped = cut_lines = 0
+    for raw in _raw_lines(head, counted, codec):
+        number, text = raw.number + skipped, normalise_line(raw.text)
+        cut_lines += raw.is_cut
+        if not skipped and text.startswith(_GAP_START) and (gap := re.fullmatch(_GAP, text)):
+            # The gap begins within the line above its mark and ends within the line below.
+            size, line_ends = int(gap[1]), int(gap[2])
+            missing.gap(size, number - 1, line_ends, mark=len(text) + 2)
+            skipped = line_ends - 2
+            continue
+        if head_size < KEEP_HEAD:
+            lines.append(text)
+            numbers.append(number)
+            head_size += len(text) + _LINE_COST
+            continue
+        tail.append((number, text, raw.size))
+        tail_size += len(text) + _LINE_COST
+        while tail_size > KEEP_TAIL and len(tail) > 1:
+            gone, dropped, size = tail.popleft()
+            tail_size -= len(dropped) + _LINE_COST
+            missing.lines(size, gone)
+    lines += [text for _, text, _ in tail]
+    numbers.extend(number for number, _, _ in tail)
+    return Content(lines, numbers, missing.of(counted.taken), cut_lines)
+
+
+class _Missing:
+    """Adds up what is left out; the parts of a log that we drop lie side by side."""
+
+    def __init__(self) -> None:
+        self._bytes = self._not_in_here = 0
+        self._first: int | None = None
+        self._last: int | None = None
+
+    def lines(self, size: int, number: int) -> None:
+        """A line, or one state of it."""
+        self._bytes += size
+        self._first = number if self._first is None else min(self._first, number)
+        self._last = number if self._last is None else max(self._last, number)
+
+    def gap(self, size: int, number: int, line_ends: int, mark: int) -> None:
+        """What `triage run` had left out before, from the line with this number on, and the size of its mark."""
+        self.lines(size, number)
+        self.lines(0, number + line_ends)
+        self._not_in_here += size - mark
+
+    def of(self, read: int) -> LeftOut | None:
+        """What is missing, where so many bytes went by us; None where nothing is."""
+        if not self._bytes:
+            return None
+        return LeftOut(self._bytes, read + self._not_in_here, self._first, self._last)
+
+
+class _Counted:
+    """A stream that counts what was taken from it."""
+
+    def __init__(self, stream: Stream, taken: int) -> None:
+        self._stream = stream
+        self.taken = taken
+
+    def read(self, size: int = -1, /) -> bytes:
+        data = self._stream.read(size)
+        self.taken += len(data)
+        return data
+
+
+def _encoded(text: str, codec: str) -> int:
+    """The length of a text in a file, without the mark that some codecs put before it."""
+    if text.isascii():
+        return len(text) * (2 if codec.startswith("utf-16") else 1)
+    return len(text.encode({"utf-16": "utf-16-le", "utf-8-sig": "utf-8"}.get(codec, codec), "replace"))
 
 
 def normalise_line(raw: str) -> str:
@@ -96,31 +165,21 @@ def normalise_line(raw: str) -> str:
     return raw.translate(_CONTROLS).rstrip()
 
 
-def _normalise(raw: str) -> Iterator[str]:
-    """A line as it is seen: each state of a progress bar (lone carriage returns) is a line of its own."""
-    raw = raw.rstrip("\r")
-    if "\r" not in raw:
-        yield normalise_line(raw)
-        return
-    for state in raw.split("\r"):
-        if state:
-            yield normalise_line(state)
-
-
-def _raw_lines(head: bytes, rest: Stream) -> Iterator[str]:
-    decoder = codecs.getincrementaldecoder(_encoding(head))(errors="replace")
-    open_line = _OpenLine()
+def _raw_lines(head: bytes, rest: Stream, codec: str) -> Iterator[_Raw]:
+    """Every line, numbered; each state of a progress bar (lone carriage returns) is one of its own, as it is seen."""
+    decoder = codecs.getincrementaldecoder(codec)(errors="replace")
+    open_line = _OpenLine(codec)
     chunk = head
     while chunk:
         *whole, last = decoder.decode(chunk).split("\n")
         for text in whole:
-            open_line.add(text)
-            yield open_line.take()
-        open_line.add(last)
+            yield from open_line.states(text.rstrip("\r"))
+            yield from open_line.end()
+        yield from open_line.states(last)
         chunk = rest.read(_CHUNK)
-    open_line.add(decoder.decode(b"", final=True))
+    yield from open_line.states(decoder.decode(b"", final=True))
     if not open_line.is_empty:
-        yield open_line.take()
+        yield from open_line.end()
 
 
 def _encoding(head: bytes) -> str:
@@ -139,28 +198,54 @@ def _encoding(head: bytes) -> str:
 
 
 class _OpenLine:
-    """A line that may go on for gigabytes: only its beginning and its end are held."""
+    """A line that may go on for gigabytes: only the beginning and the end of each of its states are held."""
 
-    def __init__(self) -> None:
+    def __init__(self, codec: str) -> None:
+        self._codec = codec
+        self._number = 1
         self._start = self._end = ""
-        self._cut = False
+        self._cut_bytes = 0
+        self._said = False
 
     @property
     def is_empty(self) -> bool:
         return not (self._start or self._end)
 
-    def add(self, text: str) -> None:
+    def states(self, text: str) -> Iterator[_Raw]:
+        """Add a piece; what stands before a carriage return is a state that is over."""
+        if "\r" in text:
+            *over, text = text.split("\r")
+            for state in over:
+                self._add(state)
+                if not self.is_empty:
+                    yield self._take()
+        self._add(text)
+
+    def end(self) -> Iterator[_Raw]:
+        """The last state; a line of nothing is one too."""
+        if not self.is_empty or not self._said:
+            yield self._take()
+        self._number += 1
+        self._said = False
+
+    def _add(self, text: str) -> None:
         half = LONGEST_LINE // 2
         room = half - len(self._start)
         if room > 0:
             self._start += text[:room]
             text = text[room:]
         if text:
-            self._cut = self._cut or len(self._end) + len(text) > half
-            self._end = (self._end + text[-half:])[-half:]
+            held = self._end + text
+            if len(held) > half:
+                self._cut_bytes += _encoded(held[:-half], self._codec)
+            self._end = held[-half:]
 
-    def take(self) -> str:
-        line = self._start + (_CUT if self._cut else "") + self._end
+    def _take(self) -> _Raw:
+        held = self._start + self._end
+        size = _encoded(held, self._codec) + self._cut_bytes + _encoded("\n", self._codec)
+        text = f"{self._start}{_CUT}{self._end}" if self._cut_bytes else held
+        raw = _Raw(self._number, text, size, bool(self._cut_bytes))
         self._start = self._end = ""
-        self._cut = False
-        return line
+        self._cut_bytes = 0
+        self._said = True
+        return raw

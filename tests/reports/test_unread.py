@@ -1,0 +1,63 @@
+"""What was not read is said before anything else, with the right figures, and once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from conftest import LOGS
+
+import triage
+from triage.knowledge.loading import Knowledge
+from triage.readers.text import lines
+from triage.report import Report
+from triage.reports import markdown, text
+
+SAID = " of train.log went unread, so no cause passes for found; analyze the part around the failure by itself"
+
+
+@pytest.fixture
+def report(knowledge: Knowledge, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Report:
+    """A log of 30,000 bytes and 1,000 lines more than is kept, with a failure at its end."""
+    failure = (LOGS / "oom_in_fit-2.21.log").read_bytes()
+    cost = 29 + lines._LINE_COST
+    monkeypatch.setattr(lines, "KEEP_HEAD", 100 * cost)
+    monkeypatch.setattr(lines, "KEEP_TAIL", len(failure) + failure.count(b"\n") * lines._LINE_COST + 500 * cost)
+    monkeypatch.chdir(tmp_path)
+    Path("train.log").write_bytes(b"all is well in this long log.\n" * 1_600 + failure)
+    return triage.analyze("train.log", exit_code=139, knowledge=knowledge)
+
+
+def test_the_first_row_of_the_text_says_how_much(report: Report) -> None:
+    headline, blank, first, *others = text.render(report).splitlines()
+    assert (headline.startswith("perhaps host.out-of-memory"), blank) == (True, "")
+    whole = Path("train.log").stat().st_size
+    assert first.startswith(" unread ")
+    assert f" of {whole / 1024:,.1f} KiB (lines 101 to 1," in first
+    assert first.endswith(SAID)
+    assert not any("KiB (lines" in row for row in others)
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_a_screen_says_it_first_too(report: Report, width: int) -> None:
+    shown = [str(line) for line in text.layout(report, width)]
+    labels = [line[1:8].strip() for line in shown[shown.index("") :] if line[:1] == " " and line[1:8].strip()]
+    assert labels[0] == "unread"
+
+
+def test_markdown_says_it_above_what_happened(report: Report) -> None:
+    output = markdown.render(report)
+    assert output.index("**Unread**: ") < output.index("- **died**")
+    assert output.count("KiB (lines") == 1
+
+
+def test_a_log_whose_end_could_not_be_unpacked_says_so_without_a_figure(knowledge: Knowledge, tmp_path: Path) -> None:
+    import gzip
+
+    packed = gzip.compress((LOGS / "oom_in_fit-2.21.log").read_bytes() + bytes(range(32, 127)) * 9_000)
+    path = tmp_path / "train.log.gz"
+    path.write_bytes(packed[:-20])
+    report = triage.analyze(path, exit_code=139, knowledge=knowledge)
+    assert report.verdict == "uncertain"
+    first = text.render(report).splitlines()[2]
+    assert first.startswith(f" unread the rest of {path} went unread, so no cause passes for found")
