@@ -8,6 +8,7 @@ import pytest
 from building import crash_of, crashed_thread, signature_data
 from building import knowledge_of as known
 from conftest import LOGS
+from fixture_logs import report_of
 
 import triage
 from triage.crash import Crash, LogRecord, Memory, Place, PythonException, RuntimeMessage
@@ -175,8 +176,8 @@ def test_a_log_without_an_end_is_unknown_and_says_so_honestly(knowledge: Knowled
 
 
 @pytest.mark.parametrize("log", sorted((LOGS / "healthy").glob("*.log")), ids=lambda path: path.stem)
-def test_a_healthy_log_with_exit_code_0_is_no_crash(log: Path, knowledge: Knowledge) -> None:
-    assert triage.analyze(log, exit_code=0, knowledge=knowledge).verdict == NO_CRASH
+def test_a_healthy_log_with_exit_code_0_is_no_crash(log: Path) -> None:
+    assert report_of(log, 0).verdict == NO_CRASH
 
 
 # what could not be looked at
