@@ -26,6 +26,8 @@ import scheduling
 
 from triage.knowledge.loading import Knowledge
 
+# Started as ../.venv/bin/python it would have the .. in its path, which the Pythons that the tests start never have.
+sys.executable = os.path.abspath(sys.executable)
 REPOSITORY = Path(__file__).resolve().parents[1]
 LOGS = REPOSITORY / "fixtures" / "logs"
 TRIAGE = (sys.executable, "-m", "triage")

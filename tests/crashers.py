@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import platform
 import shutil
 import sys
@@ -46,6 +47,12 @@ class Crasher(NamedTuple):
     def script(self) -> Path:
         """Where it is."""
         return FOLDER / f"{self.name}.py"
+
+    @property
+    def patience(self) -> float | None:
+        """The seconds after which what hangs is ended: more of them where the machine has more to do than it can."""
+        busy = os.getloadavg()[0] / (os.cpu_count() or 1)
+        return self.timeout and self.timeout * min(max(1.0, busy), 5.0)
 
     @property
     def hangs(self) -> bool:

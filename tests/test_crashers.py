@@ -41,7 +41,7 @@ make_logs = _make_logs()
 def ran(tmp_path_factory) -> Callable[[Crasher], tuple[int | None, str]]:
     """ran(crasher) runs it where no test has done so yet: its exit status and output. What hangs is ended."""
     environment = make_logs.environment(str(tmp_path_factory.mktemp("crashers")))
-    return once_each(lambda c: make_logs.run(sys.executable, c.script, environment, c.timeout or SECONDS))
+    return once_each(lambda c: make_logs.run(sys.executable, c.script, environment, c.patience or SECONDS))
 
 
 @pytest.fixture

@@ -56,7 +56,7 @@ def run(crasher: Crasher, home: Path) -> Finished:
     temporary = home / "tmp"
     temporary.mkdir()
     file = home / "report.json"
-    limit = ("--timeout", str(crasher.timeout)) if crasher.timeout else ()
+    limit = ("--timeout", str(crasher.patience)) if crasher.hangs else ()
     with subprocess.Popen(
         [*TRIAGE, "run", "--format", "json", "--output", str(file), *limit, str(crasher.script)],
         stdin=subprocess.DEVNULL,
