@@ -22,10 +22,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+import scheduling
 
-import triage
 from triage.knowledge.loading import Knowledge
 
+# Started as ../.venv/bin/python it would have the .. in its path, which the Pythons that the tests start never have.
+sys.executable = os.path.abspath(sys.executable)
 REPOSITORY = Path(__file__).resolve().parents[1]
 LOGS = REPOSITORY / "fixtures" / "logs"
 TRIAGE = (sys.executable, "-m", "triage")
@@ -81,7 +83,9 @@ def require() -> Callable[[str], None]:
 @pytest.fixture(scope="session")
 def knowledge() -> Knowledge:
     """Our signatures, read once."""
-    return triage.load_knowledge()
+    from fixture_logs import our_knowledge
+
+    return our_knowledge()
 
 
 def clean_environment(**more: str) -> dict[str, str]:
@@ -176,6 +180,18 @@ def in_terminal(tmp_path: Path) -> Callable[..., Screen]:
         return Screen(process.wait(_PATIENCE), seen.decode("utf-8", "replace"))
 
     return run
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
+    """Where there are several processes, tests that share something dear run in the same one."""
+    return scheduling.scheduler(config, log)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Where there are several processes, begin with what takes longest."""
+    if hasattr(config, "workerinput"):
+        scheduling.long_ones_first(items)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

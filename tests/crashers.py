@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import platform
 import shutil
 import sys
+from collections.abc import Callable
+from concurrent.futures import Future
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import yaml
 from conftest import REPOSITORY
@@ -15,6 +18,7 @@ from conftest import REPOSITORY
 FOLDER = REPOSITORY / "fixtures" / "crashers"
 TABLE = FOLDER / "table.yaml"
 OPEN = ("unknown", "uncertain")
+Result = TypeVar("Result")
 _PRESENT = {
     "tensorflow": lambda: importlib.util.find_spec("tensorflow") is not None,
     "numpy": lambda: importlib.util.find_spec("numpy") is not None,
@@ -45,6 +49,12 @@ class Crasher(NamedTuple):
         return FOLDER / f"{self.name}.py"
 
     @property
+    def patience(self) -> float | None:
+        """The seconds after which what hangs is ended: more of them where the machine has more to do than it can."""
+        busy = os.getloadavg()[0] / (os.cpu_count() or 1)
+        return self.timeout and self.timeout * min(max(1.0, busy), 5.0)
+
+    @property
     def hangs(self) -> bool:
         """Whether it must be ended from outside."""
         return self.timeout is not None
@@ -72,6 +82,22 @@ def _has_module(name: str) -> bool:
         return importlib.util.find_spec(name) is not None
     except ModuleNotFoundError:
         return False
+
+
+def once_each(run: Callable[[Crasher], Result]) -> Callable[[Crasher], Result]:
+    """The same for tests that share its results; where one never ended, that is told again and not waited for again."""
+    runs: dict[str, Future[Result]] = {}
+
+    def result(crasher: Crasher) -> Result:
+        if crasher.name not in runs:
+            runs[crasher.name] = Future()
+            try:
+                runs[crasher.name].set_result(run(crasher))
+            except Exception as error:
+                runs[crasher.name].set_exception(error)
+        return runs[crasher.name].result()
+
+    return result
 
 
 def all_crashers() -> list[Crasher]:

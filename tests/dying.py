@@ -126,13 +126,19 @@ def waiting(directory: Path, *thread: str) -> Iterator[int]:
         process.communicate()
 
 
-def core_of(directory: Path, *arguments: str, python: str = sys.executable, script: str = "dying.py") -> Path:
+def core_of(
+    directory: Path,
+    *arguments: str,
+    python: str = sys.executable,
+    options: tuple[str, ...] = (),
+    script: str = "dying.py",
+) -> Path:
     """The core of a process that died; skips where the system sends cores elsewhere."""
     pattern = Path("/proc/sys/kernel/core_pattern").read_text().strip()
     if pattern.startswith("|") or "/" in pattern:
         pytest.skip(f"cores go to {pattern}")
     directory.mkdir(parents=True, exist_ok=True)
-    process = _start(directory, CRASHER, *arguments, python=python, script=script, core=True)
+    process = _start(directory, CRASHER, *arguments, python=python, options=options, script=script, core=True)
     process.communicate(timeout=_PATIENCE)
     cores = sorted(directory.glob("core*"))
     if not cores:
@@ -145,6 +151,7 @@ def _start(
     code: str,
     *arguments: str,
     python: str = sys.executable,
+    options: tuple[str, ...] = (),
     script: str = "dying.py",
     core: bool = False,
     **more: str,
@@ -156,7 +163,7 @@ def _start(
         hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
         resource.setrlimit(resource.RLIMIT_CORE, (hard if core else 0, hard))
 
-    command = [*python.split(), str(path), *arguments]
+    command = [python, *options, str(path), *arguments]
     return subprocess.Popen(
         command,
         cwd=directory,

@@ -10,18 +10,15 @@ import importlib.util
 import re
 import sys
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
 from conftest import REPOSITORY, REQUIRED
-from crashers import FOLDER, OPEN, Crasher, all_crashers
+from crashers import FOLDER, OPEN, Crasher, all_crashers, once_each
 
 import triage
 from triage.knowledge.loading import Knowledge
 
 CRASHERS = all_crashers()
-# Each of them starts a TensorFlow, which takes a few hundred MB and as many threads as there are processors.
-AT_ONCE = 2
 SECONDS = 170
 CONFIDENT = 0.70
 # What the signatures do not know yet; an entry that has come true fails, and is to be taken out.
@@ -40,28 +37,21 @@ def _make_logs():
 make_logs = _make_logs()
 
 
-@pytest.fixture(scope="module")
-def runs(tmp_path_factory):
-    """Every crasher's exit status and output, as they come; two run at a time, and what hangs is ended."""
-    pool = ThreadPoolExecutor(AT_ONCE)
+@pytest.fixture(scope="session")
+def ran(tmp_path_factory) -> Callable[[Crasher], tuple[int | None, str]]:
+    """ran(crasher) runs it where no test has done so yet: its exit status and output. What hangs is ended."""
     environment = make_logs.environment(str(tmp_path_factory.mktemp("crashers")))
-
-    def start(crasher: Crasher) -> Future[tuple[int | None, str]]:
-        seconds = crasher.timeout or SECONDS
-        return pool.submit(make_logs.run, sys.executable, crasher.script, environment, seconds)
-
-    yield {crasher.name: start(crasher) for crasher in CRASHERS if not crasher.missing}
-    pool.shutdown(cancel_futures=True)
+    return once_each(lambda c: make_logs.run(sys.executable, c.script, environment, c.patience or SECONDS))
 
 
 @pytest.fixture
-def finished(request) -> Callable[[Crasher], tuple[int | None, str]]:
-    """finished(crasher) waits for its exit status and output, and skips where something that it needs is absent."""
+def finished(ran) -> Callable[[Crasher], tuple[int | None, str]]:
+    """A crasher's exit status and output; skips where something that it needs is absent."""
 
     def result(crasher: Crasher) -> tuple[int | None, str]:
         if crasher.missing:
             _absent(crasher.missing, f"{crasher.name} needs {crasher.missing}")
-        status, output = request.getfixturevalue("runs")[crasher.name].result()
+        status, output = ran(crasher)
         if status == make_logs.SKIPPED:
             _absent("g++", output.strip()[-300:])
         return status, output

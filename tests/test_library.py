@@ -210,9 +210,9 @@ def test_the_options_of_a_run_are_kept_for_the_next(tmp_path):
     (tmp_path / "ill.py").write_text(f"{CRASH}import os\nos.environ['TF_CPP_MIN_LOG_LEVEL'] = '3'\ndie()\n")
     told, _ = by_library(
         tmp_path,
-        "import sys\nran = triage.run(['ill.py', 'a b'], python=sys.executable, timeout=60, native=False)\n"
+        "import shlex, sys\nran = triage.run(['ill.py', 'a b'], python=sys.executable, timeout=60, native=False)\n"
         "from triage.reports import happened\n"
-        "told = [ran.report.crash.run_with_log.replace(sys.executable, 'P'), ran.report.crash.rerun]",
+        "told = [ran.report.crash.run_with_log.replace(shlex.quote(sys.executable), 'P'), ran.report.crash.rerun]",
     )
     assert told == ["triage run --python P --timeout 60 --no-native --tf-log ill.py 'a b'", "ill.py 'a b'"]
 

@@ -6,6 +6,7 @@ import random
 
 import pytest
 from conftest import REPOSITORY
+from fixture_logs import our_knowledge, report_of
 
 import triage
 from triage.knowledge.loading import Knowledge
@@ -48,7 +49,7 @@ def noise(seed: int, lines: list[str]) -> str:
 
 def decisive_logs() -> list[tuple[str, str | None]]:
     """Every log that a signature must recognise, with its exit status."""
-    signatures = triage.load_knowledge().signatures.values()
+    signatures = our_knowledge().signatures.values()
     examples = [example for s in signatures for example in s.matches if "/dumps/" not in example.log]
     return sorted({(example.log, example.exit) for example in examples}, key=str)
 
@@ -57,7 +58,8 @@ def first_causes(name: str, exit_code: str | None, knowledge: Knowledge, lines: 
     """The report on the bare log, and the first cause of the bare and of the buried one."""
     text = (REPOSITORY / name).read_text("utf-8")
     buried = noise(len(text), lines) + text.rstrip("\n") + "\n" + noise(len(text) + 1, lines)
-    reports = [triage.analyze(t.encode(), exit_code=exit_code, knowledge=knowledge) for t in (text, buried)]
+    bare = report_of(REPOSITORY / name, exit_code)
+    reports = [bare, triage.analyze(buried.encode(), exit_code=exit_code, knowledge=knowledge)]
     return reports[0], [report.diagnoses[0].cause if report.diagnoses else report.verdict for report in reports]
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import yaml
 from conftest import REPOSITORY
+from fixture_logs import report_of
 
 import triage
 from triage.diagnosis.verdict import SURE
@@ -48,9 +49,9 @@ def test_the_table_and_the_folder_hold_the_same_logs() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(EXPECTED))
-def test_nothing_that_is_not_tensorflows_is_blamed_on_it(name: str, knowledge: Knowledge) -> None:
+def test_nothing_that_is_not_tensorflows_is_blamed_on_it(name: str) -> None:
     expected = EXPECTED[name]["expected"]
-    answer, confidence = seen(triage.analyze((LOGS / name).read_bytes(), knowledge=knowledge))
+    answer, confidence = seen(report_of(LOGS / name))
     if expected == NO_CRASH:
         assert answer == NO_CRASH
     elif expected == UNKNOWN:
@@ -72,7 +73,7 @@ def test_words_of_other_packages_never_take_a_cause_from_tensorflow(knowledge: K
     taken, diagnosed = [], 0
     for cause, example in examples:
         text = (REPOSITORY / str(example.log)).read_text("utf-8")
-        alone = triage.analyze(text.encode(), exit_code=example.exit, knowledge=knowledge)
+        alone = report_of(REPOSITORY / str(example.log), example.exit)
         beside = triage.analyze((NEIGHBOURS + text).encode(), exit_code=example.exit, knowledge=knowledge)
         diagnosed += alone.verdict == DIAGNOSED
         if alone.verdict == DIAGNOSED and seen(beside)[0].startswith("other."):

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-import yaml
 from building import exit_status
 from conftest import LOGS, REPOSITORY
+from fixture_logs import ROWS, report_of
 
 import triage
 from triage.crash import Memory, Process, Resources
@@ -20,7 +20,6 @@ from triage.knowledge.loading import Knowledge
 from triage.readers import Source, read
 from triage.report import NO_CRASH, UNKNOWN, Report
 
-ROWS = yaml.safe_load((LOGS / "index.yaml").read_text("utf-8"))
 TENSORFLOW = [
     row for row in ROWS if row["cause"] not in ("unknown", "not-a-crash") and not row["cause"].startswith("other.")
 ]
@@ -30,11 +29,11 @@ ELSEWHERE = [row for row in ROWS if row["cause"] == "unknown" or row["cause"].st
 
 def by_file(rows: list[dict[str, Any]]) -> Any:
     """A test for each row, named by its log."""
-    return pytest.mark.parametrize("row", rows, ids=[row["file"].removesuffix(".log") for row in rows])
+    return pytest.mark.parametrize("row", rows, ids=[row["file"] for row in rows])
 
 
-def report_of(row: dict[str, Any], knowledge: Knowledge) -> Report:
-    return triage.analyze(LOGS / row["file"], exit_code=row["exit"], knowledge=knowledge)
+def report_on(row: dict[str, Any]) -> Report:
+    return report_of(LOGS / row["file"], row["exit"])
 
 
 def clues_of(knowledge: Knowledge) -> Iterator[Clue]:
@@ -51,21 +50,21 @@ def clues_of(knowledge: Knowledge) -> Iterator[Clue]:
 
 
 @by_file(TENSORFLOW)
-def test_a_labelled_log_gets_its_cause_first(row: dict[str, Any], knowledge: Knowledge) -> None:
-    report = report_of(row, knowledge)
+def test_a_labelled_log_gets_its_cause_first(row: dict[str, Any]) -> None:
+    report = report_on(row)
     assert report.verdict not in (UNKNOWN, NO_CRASH)
     assert report.diagnoses[0].cause == row["cause"]
 
 
 @by_file(HEALTHY)
-def test_a_log_of_a_run_that_ended_well_is_no_crash(row: dict[str, Any], knowledge: Knowledge) -> None:
-    report = report_of(row, knowledge)
+def test_a_log_of_a_run_that_ended_well_is_no_crash(row: dict[str, Any]) -> None:
+    report = report_on(row)
     assert (report.verdict, report.diagnoses) == (NO_CRASH, ())
 
 
 @by_file(ELSEWHERE)
-def test_a_log_that_names_no_cause_of_ours_is_not_given_one(row: dict[str, Any], knowledge: Knowledge) -> None:
-    report = report_of(row, knowledge)
+def test_a_log_that_names_no_cause_of_ours_is_not_given_one(row: dict[str, Any]) -> None:
+    report = report_on(row)
     sure = [d.cause for d in report.diagnoses if d.confidence >= SURE and not d.cause.startswith("other.")]
     assert sure == []
     assert report.verdict != NO_CRASH
@@ -102,8 +101,8 @@ def test_every_kind_of_label_is_there() -> None:
 
 
 @by_file(TENSORFLOW)
-def test_what_is_told_about_a_log_holds_no_unfilled_placeholder(row: dict[str, Any], knowledge: Knowledge) -> None:
-    for told in report_of(row, knowledge).diagnoses:
+def test_what_is_told_about_a_log_holds_no_unfilled_placeholder(row: dict[str, Any]) -> None:
+    for told in report_on(row).diagnoses:
         texts = [e.text for e in (*told.because, *told.against)]
         texts += [text for step in told.fix for text in (step.do, step.run or "", step.verify)]
         assert [text for text in texts if re.search(r"\{[a-z_]+\}", text)] == []

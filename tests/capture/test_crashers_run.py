@@ -13,16 +13,15 @@ import sys
 import time
 import uuid
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 from conftest import REQUIRED, TRIAGE, clean_environment
-from crashers import FOLDER, Crasher, all_crashers
+from crashers import FOLDER, Crasher, all_crashers, once_each
+from fixture_logs import our_knowledge
 
 CRASHERS = [crasher for crasher in all_crashers() if not crasher.missing]
-AT_ONCE = 2
 SECONDS = 240
 CONFIDENT = 0.70
 WITHOUT_COMPILER = 77
@@ -56,34 +55,33 @@ def run(crasher: Crasher, home: Path) -> Finished:
     mark = uuid.uuid4().hex
     temporary = home / "tmp"
     temporary.mkdir()
-    before = abandoned()
     file = home / "report.json"
-    limit = ("--timeout", str(crasher.timeout)) if crasher.timeout else ()
-    done = subprocess.run(
+    limit = ("--timeout", str(crasher.patience)) if crasher.hangs else ()
+    with subprocess.Popen(
         [*TRIAGE, "run", "--format", "json", "--output", str(file), *limit, str(crasher.script)],
         stdin=subprocess.DEVNULL,
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
         errors="replace",
         cwd=home,
         env=clean_environment(TF_ENABLE_ONEDNN_OPTS="1", TMPDIR=str(temporary), TRIAGE_TEST_MARK=mark),
-        timeout=SECONDS,
-    )
-    left = [str(path) for path in (*temporary.iterdir(), *abandoned()) if not (path in before or is_its_own(path))]
+    ) as process:
+        try:
+            output, errors = process.communicate(timeout=SECONDS)
+        finally:
+            process.kill()
+    # Other runs have their directories there too, each named after its triage.
+    files = (*temporary.iterdir(), *Path("/dev/shm").glob(f"triage-run-{process.pid}-*"))
+    left = [str(path) for path in files if not is_its_own(path)]
     report = json.loads(file.read_text("utf-8")) if file.exists() else {}
-    code = 128 - done.returncode if done.returncode < 0 else done.returncode
-    return Finished(code, report, done.stdout + done.stderr, [*left, *alive(mark)])
+    code = 128 - process.returncode if process.returncode < 0 else process.returncode
+    return Finished(code, report, output + errors, [*left, *alive(mark)])
 
 
 def is_its_own(path: Path) -> bool:
     """A program that crashes leaves its own temporary files, with us as without."""
     return path.name.startswith("__autograph_generated_file") or path.suffix == ".f32"
-
-
-def abandoned() -> list[Path]:
-    """Directories of runs whose triage is gone; that of the other crasher at work is still in use."""
-    found = Path("/dev/shm").glob("triage-run-*")
-    return [path for path in found if not Path("/proc", path.name.split("-")[2]).exists()]
 
 
 def alive(mark: str) -> list[str]:
@@ -103,25 +101,20 @@ def _carries(pid: str, mark: str) -> bool:
         return False
 
 
-@pytest.fixture(scope="module")
-def runs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """Every crasher that a chosen test asks for, two at a time."""
-    pool = ThreadPoolExecutor(AT_ONCE)
-    asked = [item.callspec.params.get("crasher") for item in request.session.items if hasattr(item, "callspec")]
-    wanted = [crasher for crasher in CRASHERS if crasher in asked]
-    yield {crasher.name: pool.submit(run, crasher, tmp_path_factory.mktemp(crasher.name)) for crasher in wanted}
-    pool.shutdown(cancel_futures=True)
+@pytest.fixture(scope="session")
+def ran(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Crasher], Finished]:
+    """ran(crasher) runs it where no test has done so yet."""
+    return once_each(lambda crasher: run(crasher, tmp_path_factory.mktemp(crasher.name)))
 
 
 @pytest.fixture
-def finished(request: pytest.FixtureRequest, require: Callable[[str], None]) -> Callable[[Crasher], Finished]:
-    """finished(crasher) waits for it; gdb and ptrace are what it takes to see native frames."""
+def finished(ran: Callable[[Crasher], Finished], require: Callable[[str], None]) -> Callable[[Crasher], Finished]:
+    """What a crasher's run gave; gdb and ptrace are what it takes to see native frames."""
 
     def result(crasher: Crasher) -> Finished:
         require("gdb")
         require("ptrace")
-        started: dict[str, Future[Finished]] = request.getfixturevalue("runs")
-        done = started[crasher.name].result()
+        done = ran(crasher)
         if done.code == WITHOUT_COMPILER:
             pytest.fail("no g++") if "g++" in REQUIRED else pytest.skip("there is no g++ here")
         return done
@@ -184,18 +177,24 @@ def test_its_cause_comes_first_or_none_is_claimed(finished, crasher):
         assert done.causes[0][0] == crasher.cause
 
 
-def test_a_signature_that_names_a_crasher_as_its_test_is_the_one_that_recognises_it(finished, knowledge):
-    by_name = {crasher.name: crasher for crasher in CRASHERS}
-    tested = 0
-    for signature in knowledge.signatures.values():
-        for example in signature.matches:
-            crasher = by_name.get(Path(example.log).stem)
-            if not example.live or crasher is None:
-                continue
-            first = finished(crasher).report["diagnoses"][0]
-            assert (first["cause"], first["signature"]) == (signature.cause, signature.id), crasher.name
-            tested += 1
-    assert tested or not REQUIRED
+NAMED_BY = {
+    Path(example.log).stem: signature
+    for signature in our_knowledge().signatures.values()
+    for example in signature.matches
+    if example.live
+}
+
+
+@pytest.mark.parametrize(
+    "crasher", [crasher for crasher in CRASHERS if crasher.name in NAMED_BY], ids=lambda crasher: crasher.name
+)
+def test_a_signature_that_names_a_crasher_as_its_test_is_the_one_that_recognises_it(finished, crasher):
+    first = finished(crasher).report["diagnoses"][0]
+    assert (first["cause"], first["signature"]) == (NAMED_BY[crasher.name].cause, NAMED_BY[crasher.name].id)
+
+
+def test_some_signature_names_a_crasher_as_its_test():
+    assert {crasher.name for crasher in CRASHERS} & set(NAMED_BY) or not REQUIRED
 
 
 # ---------------------------------------------------------------- the same output with us and without

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import resource
+import shlex
 import signal
 import subprocess
 import sys
@@ -82,7 +83,7 @@ def test_only_what_is_a_terminal_is_one(tmp_path, redirection):
     )
     told = []
     for words in ((sys.executable,), RUN):
-        line = f"{' '.join(words)} script.py {redirection}"
+        line = f"{shlex.join(words)} script.py {redirection}"
         with Terminal("bash", "-c", line, cwd=tmp_path) as terminal:
             assert terminal.end() == 0
         told.append((tmp_path / "told").read_text())
@@ -159,7 +160,7 @@ def test_a_key_runs_the_handler_of_the_child_once(tmp_path, key, name):
 
 def test_an_interrupted_child_ends_the_loop_of_a_shell(tmp_path):
     (tmp_path / "script.py").write_text(WAITING)
-    line = f"for i in 1 2 3; do {' '.join(RUN)} --output report.txt script.py; done; echo 'went on'"
+    line = f"for i in 1 2 3; do {shlex.join(RUN)} --output report.txt script.py; done; echo 'went on'"
     with Terminal("bash", "-c", line, cwd=tmp_path) as terminal:
         terminal.expect("ready\r\n")
         terminal.press(CTRL_C)
@@ -172,7 +173,7 @@ def test_an_interrupted_child_ends_the_loop_of_a_shell(tmp_path):
 def test_a_child_that_handles_the_interrupt_does_not_end_the_loop(tmp_path):
     (tmp_path / "script.py").write_text("import sys\ntry:\n" + "".join(f"    {x}\n" for x in WAITING.splitlines())
                                         + "except KeyboardInterrupt:\n    sys.exit(0)\n")  # fmt: skip
-    line = f'for i in 1 2; do {" ".join(RUN)} script.py; echo "code $?"; done'
+    line = f'for i in 1 2; do {shlex.join(RUN)} script.py; echo "code $?"; done'
     with Terminal("bash", "-c", line, cwd=tmp_path) as terminal:
         for number in (1, 2):
             terminal.expect("ready\r\n", number)
@@ -191,7 +192,7 @@ def test_a_quit_child_is_told_and_we_live_to_tell(tmp_path):
 
 
 def test_a_reader_that_has_enough_is_no_crash(tmp_path):
-    line = f"{' '.join(RUN)} --output report.txt -- yes | head -1"
+    line = f"{shlex.join(RUN)} --output report.txt -- yes | head -1"
     done = subprocess.run(["bash", "-c", line], cwd=tmp_path, env=environment(), capture_output=True, timeout=PATIENCE)
     assert done.stdout == b"y\n"
     assert "It was ended by SIGPIPE" in (tmp_path / "report.txt").read_text()
@@ -213,7 +214,7 @@ def test_stopped_and_continued_by_a_real_shell(tmp_path):
     (tmp_path / "script.py").write_text("print('ready', flush=True)\nprint('said ' + input())\n")
     with Terminal("bash", "--norc", "--noprofile", "-i", cwd=tmp_path, PS1="prompt% ") as terminal:
         terminal.expect("prompt% ")
-        terminal.press(f"{' '.join(RUN)} script.py\n".encode())
+        terminal.press(f"{shlex.join(RUN)} script.py\n".encode())
         terminal.expect("ready\r\n")
         terminal.press(CTRL_Z)
         terminal.expect("Stopped")
@@ -233,7 +234,7 @@ def test_in_the_background_of_a_shell(tmp_path):
     (tmp_path / "script.py").write_text("import sys\nprint('from behind', file=sys.stderr)\n")
     with Terminal("bash", "--norc", "--noprofile", "-i", cwd=tmp_path, PS1="prompt% ") as terminal:
         terminal.expect("prompt% ")
-        terminal.press(f"{' '.join(RUN)} script.py & wait; echo code=$?\n".encode())
+        terminal.press(f"{shlex.join(RUN)} script.py & wait; echo code=$?\n".encode())
         terminal.expect("from behind\r\n")
         terminal.expect("code=0")
 
@@ -280,7 +281,7 @@ def test_what_was_ignored_stays_ignored(tmp_path):
         "import signal, time\n"
         "print([signal.getsignal(n) == signal.SIG_IGN for n in (1, 2, 3, 15, 10)], flush=True)\ntime.sleep(0.4)\n"
     )
-    line = f"trap '' HUP INT QUIT TERM USR1; exec {' '.join(RUN)} script.py"
+    line = f"trap '' HUP INT QUIT TERM USR1; exec {shlex.join(RUN)} script.py"
     process = subprocess.Popen(
         ["bash", "-c", line], cwd=tmp_path, env=environment(), stdout=subprocess.PIPE, start_new_session=True
     )

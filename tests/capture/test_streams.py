@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shlex
 import stat
 import subprocess
 import sys
@@ -195,8 +196,8 @@ def test_a_reader_that_leaves_early(tmp_path, redirection, command):
     """As in `| head -1`: the child is told, ends as it would, and nothing is printed about it twice."""
     (tmp_path / "script.py").write_text("import sys\nwhile True:\n    print('y')\n    print('y', file=sys.stderr)\n")
     told = []
-    mine = " ".join([*TRIAGE, *QUICKLY, "--output report.txt", command])
-    alone = command.removeprefix("-- ") if command.startswith("--") else f"{sys.executable} {command}"
+    mine = f"{shlex.join([*TRIAGE, *QUICKLY])} --output report.txt {command}"
+    alone = command.removeprefix("-- ") if command.startswith("--") else f"{shlex.quote(sys.executable)} {command}"
     for line in (alone, mine):
         done = subprocess.run(
             ["bash", "-c", f"{line} {redirection} 2>errors | head -1; echo ${{PIPESTATUS[0]}}"
@@ -209,7 +210,7 @@ def test_a_reader_that_leaves_early(tmp_path, redirection, command):
 
 def test_a_report_nobody_reads_does_not_cost_the_exit_code(tmp_path):
     (tmp_path / "script.py").write_text("import os, time\nos.write(2, b'x' * 9)\ntime.sleep(0.3)\nos._exit(9)\n")
-    line = f"{' '.join([*TRIAGE, *QUICKLY])} script.py 2>&1 | head -c 1; echo ${{PIPESTATUS[0]}}"
+    line = f"{shlex.join([*TRIAGE, *QUICKLY])} script.py 2>&1 | head -c 1; echo ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", line], cwd=tmp_path, env=environment(), capture_output=True, timeout=PATIENCE)
     assert done.stdout == b"x9\n"
     assert done.stderr == b""
@@ -290,9 +291,12 @@ def test_a_program_without_an_environment_or_directory(tmp_path):
     """Neither a working directory that is gone nor an empty environment keeps a program from running."""
     gone = tmp_path / "gone"
     gone.mkdir()
-    line = f'cd {gone} && rmdir {gone} && "$@" -- {sys.executable} -c "print(1)"'
+    line = 'cd "$0" && rmdir "$0" && "$@"'
     done = subprocess.run(
-        ["bash", "-c", line, "_", *TRIAGE, *QUICKLY], env=environment(), capture_output=True, timeout=PATIENCE
+        ["bash", "-c", line, gone, *TRIAGE, *QUICKLY, "--", sys.executable, "-c", "print(1)"],
+        env=environment(),
+        capture_output=True,
+        timeout=PATIENCE,
     )
     assert (done.returncode, done.stdout) == (0, b"1\n"), done.stderr
     words = [*TRIAGE, *QUICKLY, "--", "/usr/bin/env"]

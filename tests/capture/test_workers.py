@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 
 import pytest
@@ -81,7 +82,7 @@ def test_a_checked_subprocess(tmp_path):
 )
 def test_a_python_below_a_shell(tmp_path, line, code):
     (tmp_path / "script.py").write_text(script("pass"))
-    done, report = report_on(tmp_path, "--", "bash", "-c", line.format(sys.executable))
+    done, report = report_on(tmp_path, "--", "bash", "-c", line.format(shlex.quote(sys.executable)))
     assert done.returncode == code
     assert functions_of(primary_of(report))[:2] == ["string_at", "die"]
     assert primary_of(report)["exit"]["signal"] == "SIGSEGV"
@@ -110,7 +111,8 @@ def test_words_and_numbers_are_not_a_death(tmp_path, line, code):
     [
         "bash -c 'kill -SEGV $$'; exit 4",
         "bash -c 'kill -SEGV $$'; exit 139",
-        f"{sys.executable} -c \"import subprocess; subprocess.run(['sh', '-c', 'kill -SEGV \\$\\$'], check=True)\"",
+        f"{shlex.quote(sys.executable)} -c"
+        " \"import subprocess; subprocess.run(['sh', '-c', 'kill -SEGV \\$\\$'], check=True)\"",
     ],
     ids=["shell", "handed on", "subprocess"],
 )

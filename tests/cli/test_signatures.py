@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 import yaml
@@ -353,4 +352,4 @@ def test_the_group_alone_says_what_there_is(run_triage):
     text = done.stdout + done.stderr
     for name in ("list", "show", "lint", "test", "new", "sources"):
         assert f"  {name} " in text
-    assert Path(REPOSITORY).name not in text
+    assert str(REPOSITORY) not in text

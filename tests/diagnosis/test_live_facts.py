@@ -12,6 +12,7 @@ import pytest
 from building import clue, crash_of, crashed_thread, exit_status, signature_data
 from building import knowledge_of as known
 from conftest import LOGS
+from fixture_logs import ALL_LOGS, crash_in
 
 from triage.crash import (
     Crash,
@@ -32,13 +33,11 @@ from triage.diagnosis.findings import ABSENT, UNSEEN, Finding, Hit
 from triage.diagnosis.matching import Facts
 from triage.diagnosis.verdict import SURE, interrupted, not_observable
 from triage.knowledge.loading import Knowledge
-from triage.readers import Source, read
 from triage.report import DIAGNOSED, NO_CRASH, UNCERTAIN, UNKNOWN, Report
 
 RERUN = "train.py --epochs 3"
 MEMORY = "host.out-of-memory"
 LIMIT = 16 << 30
-ALL_LOGS = sorted(path.relative_to(LOGS).as_posix() for path in LOGS.rglob("*.log"))
 STILL_RUNNING = ExitStatus(
     code=124, name="timeout", kind="timeout", meaning="it was still running after 60 s, and triage ended it"
 )
@@ -73,7 +72,7 @@ def error(name: str, *frames: PythonFrame) -> PythonException:
 @pytest.mark.parametrize("name", ALL_LOGS)
 def test_no_log_makes_a_kill_without_a_count_a_diagnosis_of_memory(knowledge, name):
     """Not even one that says so itself: it may be of yesterday, or of another process."""
-    crash = read(Source.of(LOGS / name), 0)
+    crash = crash_in(LOGS / name)
     sigkill = (Process(4711, "main", "train.py", exit_status("SIGKILL")),)
     for figures in (memory(0.3, 0), memory(0.85, None), Memory()):
         seen = crash._replace(processes=sigkill, primary=0, memory=figures, rerun=RERUN)

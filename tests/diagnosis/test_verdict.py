@@ -8,6 +8,7 @@ import pytest
 from building import crash_of, crashed_thread, signature_data
 from building import knowledge_of as known
 from conftest import LOGS
+from fixture_logs import report_of
 
 import triage
 from triage.crash import Crash, LeftOut, LogRecord, Memory, Place, PythonException, RuntimeMessage
@@ -246,8 +247,8 @@ def test_a_notice_is_no_word_of_failure() -> None:
 
 
 @pytest.mark.parametrize("log", sorted((LOGS / "healthy").glob("*.log")), ids=lambda path: path.stem)
-def test_a_healthy_log_with_exit_code_0_is_no_crash(log: Path, knowledge: Knowledge) -> None:
-    assert triage.analyze(log, exit_code=0, knowledge=knowledge).verdict == NO_CRASH
+def test_a_healthy_log_with_exit_code_0_is_no_crash(log: Path) -> None:
+    assert report_of(log, 0).verdict == NO_CRASH
 
 
 # what could not be looked at

@@ -78,7 +78,7 @@ def test_every_kind_of_death_has_its_fault(kind: str, name: str, access: str | N
 
 
 def test_where_faulthandler_raised_the_signal_again_the_first_fault_is_told(tmp_path: Path) -> None:
-    core = core_of(tmp_path, "read", python=f"{sys.executable} -X faulthandler")
+    core = core_of(tmp_path, "read", options=("-X", "faulthandler"))
     collected = from_core(str(core))
     assert collected.fault
     assert (collected.fault.address, collected.fault.access) == (8, "read")

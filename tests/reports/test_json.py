@@ -8,19 +8,16 @@ from typing import Any
 
 import jsonschema
 import pytest
-import yaml
 from conftest import LOGS
+from fixture_logs import ALL_LOGS, EXITS, report_of
 from running import CRASH, environment, primary_of, report_on
 
 import triage
 from triage.crash import Crash, Environment, Fault, NativeFrame, Process, Thread
 from triage.reports.json_report import as_dict, render
 
-EXITS = {row["file"]: row["exit"] for row in yaml.safe_load((LOGS / "index.yaml").read_text("utf-8"))}
-ALL_LOGS = sorted(path.relative_to(LOGS).as_posix() for path in LOGS.rglob("*.log"))
 
-
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def validator():
     schema = json.loads(files("triage.reports").joinpath("report.schema.json").read_text("utf-8"))
     jsonschema.Draft202012Validator.check_schema(schema)
@@ -28,9 +25,9 @@ def validator():
 
 
 @pytest.mark.parametrize("name", ALL_LOGS)
-def test_every_log_gives_a_valid_report(knowledge, validator, name):
+def test_every_log_gives_a_valid_report(validator, name):
     for exit_code in {None, EXITS.get(name)}:
-        report = json.loads(render(triage.analyze(LOGS / name, exit_code=exit_code, knowledge=knowledge)))
+        report = json.loads(render(report_of(LOGS / name, exit_code)))
         validator.validate(report)
         assert [d["rank"] for d in report["diagnoses"]] == list(range(1, len(report["diagnoses"]) + 1))
         assert len({d["cause"] for d in report["diagnoses"]}) == len(report["diagnoses"])
@@ -40,8 +37,8 @@ def test_every_log_gives_a_valid_report(knowledge, validator, name):
 
 
 @pytest.mark.parametrize("name", ALL_LOGS)
-def test_the_verdict_follows_from_the_confidences(knowledge, name):
-    report = as_dict(triage.analyze(LOGS / name, exit_code=EXITS.get(name), knowledge=knowledge))
+def test_the_verdict_follows_from_the_confidences(name):
+    report = as_dict(report_of(LOGS / name, EXITS.get(name)))
     first = max((d["confidence"] for d in report["diagnoses"]), default=0)
     if report["verdict"] == "diagnosed":
         assert first >= 0.70
@@ -106,16 +103,16 @@ def test_one_report_is_one_ascii_line(run_triage):
     assert "größer → 記憶" in json.loads(output)["crash"]["exception"]["message"]
 
 
-def test_a_stack_always_has_a_key(knowledge):
-    for name in ALL_LOGS:
-        report = as_dict(triage.analyze(LOGS / name, exit_code=EXITS.get(name), knowledge=knowledge))
-        if any(t["python_stack"] or t["native_stack"] for p in report["crash"]["processes"] for t in p["threads"]):
-            assert report["stack_key"], name
+@pytest.mark.parametrize("name", ALL_LOGS)
+def test_a_stack_always_has_a_key(name):
+    report = as_dict(report_of(LOGS / name, EXITS.get(name)))
+    if any(t["python_stack"] or t["native_stack"] for p in report["crash"]["processes"] for t in p["threads"]):
+        assert report["stack_key"], name
 
 
-def test_evidence_points_at_the_line_that_says_it(knowledge):
+def test_evidence_points_at_the_line_that_says_it():
     path = LOGS / "oom_in_fit-2.21.log"
-    report = as_dict(triage.analyze(path, exit_code=139, knowledge=knowledge))
+    report = as_dict(report_of(path, 139))
     lines = path.read_text("utf-8").splitlines()
     (place,) = [b for b in report["diagnoses"][0]["because"] if "could not allocate" in b["text"]]
     assert "OOM when allocating tensor with shape[8192,128,128,1024]" in lines[place["line"] - 1]

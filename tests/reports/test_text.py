@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import pytest
-import yaml
 from conftest import LOGS
+from fixture_logs import ALL_LOGS, EXITS, report_of
 
-import triage
 from triage.reports.text import layout, render
 
 OOM = LOGS / "oom_in_fit-2.21.log"
-EXITS = {row["file"]: row["exit"] for row in yaml.safe_load((LOGS / "index.yaml").read_text("utf-8"))}
-ALL_LOGS = sorted(path.relative_to(LOGS).as_posix() for path in LOGS.rglob("*.log"))
 
 
 @pytest.fixture(scope="module")
-def oom_report(knowledge):
-    return triage.analyze(OOM, exit_code=139, knowledge=knowledge)
+def oom_report():
+    return report_of(OOM, 139)
 
 
 def test_on_a_terminal_the_answer_is_first_the_next_command_last_and_one_screen_holds_it(in_terminal):
@@ -36,8 +33,8 @@ def test_no_line_is_wider_than_the_terminal(in_terminal, columns):
 
 @pytest.mark.parametrize("name", ALL_LOGS)
 @pytest.mark.parametrize("columns", [60, 80])
-def test_every_log_is_laid_out_within_the_width(knowledge, name, columns):
-    report = triage.analyze(LOGS / name, exit_code=EXITS.get(name), knowledge=knowledge)
+def test_every_log_is_laid_out_within_the_width(name, columns):
+    report = report_of(LOGS / name, EXITS.get(name))
     lines = [str(line) for line in layout(report, columns)]
     assert max(map(len, lines)) <= columns
     if report.verdict == "diagnosed" and columns == 80:
@@ -98,14 +95,14 @@ def test_wide_characters_do_not_overflow_the_screen(in_terminal, tmp_path):
         (LOGS / "healthy" / "fit-2.21.log", None, "no-crash"),
     ],
 )
-def test_without_a_cause_the_verdict_is_the_answer(knowledge, log, exit_code, answer):
-    report = triage.analyze(log, exit_code=exit_code, knowledge=knowledge)
+def test_without_a_cause_the_verdict_is_the_answer(log, exit_code, answer):
+    report = report_of(log, exit_code)
     for text in (render(report), "\n".join(map(str, layout(report, 80)))):
         assert text.split()[0] == answer
 
 
-def test_an_uncertain_cause_is_not_sold_as_the_answer(knowledge):
-    report = triage.analyze(LOGS / "illegal_instruction-2.21.log", exit_code=-4, knowledge=knowledge)
+def test_an_uncertain_cause_is_not_sold_as_the_answer():
+    report = report_of(LOGS / "illegal_instruction-2.21.log", -4)
     assert report.verdict == "uncertain", "choose another log for this test"
     assert render(report).startswith(f"perhaps {report.diagnoses[0].cause} ")
 

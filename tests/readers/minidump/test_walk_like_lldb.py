@@ -103,8 +103,8 @@ def wine(tmp_path_factory: pytest.TempPathFactory):
 
 def lldb_frames(dump: Path, folders: list[Path]) -> list[int]:
     """The addresses of the frames as lldb walks them."""
-    search = " ".join(str(folder) for folder in folders)
-    commands = [f"settings set target.exec-search-paths {search}", f"target create -c {dump}", "bt 300"]
+    search = " ".join(f'"{folder}"' for folder in folders)
+    commands = [f"settings set target.exec-search-paths {search}", f'target create -c "{dump}"', "bt 300"]
     words = [word for command in commands for word in ("-o", command)]
     lldb = shutil.which("lldb-19") or "lldb"
     done = subprocess.run([lldb, "-b", *words], capture_output=True, text=True, timeout=120, check=True)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import yaml
 from conftest import LOGS
+from fixture_logs import ROWS as RUNS
+from fixture_logs import crash_in
 
 from triage import status
 from triage.crash import Crash
 from triage.readers import Source, read
 
-RUNS = yaml.safe_load((LOGS / "index.yaml").read_text("utf-8"))
 EVERY_LOG = sorted(LOGS.rglob("*.log"))
 
 
@@ -42,7 +42,7 @@ CHAINED = ("disk_full", "numpy_for", "tfdata_python_error", "thread_exception")
 
 @pytest.mark.parametrize("run", [run for run in RUNS if run["exit"] == 1], ids=lambda run: run["file"])
 def test_a_run_that_python_ended_has_its_exception_and_no_death(run: dict[str, str]) -> None:
-    crash = read(Source.of(LOGS / run["file"]), 0)
+    crash = crash_in(LOGS / run["file"])
     assert (len(crash.exceptions) == 1) is not run["file"].startswith(CHAINED)
     outermost = [error.frames[-1].file for error in crash.exceptions if error.frames]
     assert any(file.startswith("/home/user/project/fixtures/crashers/") for file in outermost)
@@ -51,7 +51,7 @@ def test_a_run_that_python_ended_has_its_exception_and_no_death(run: dict[str, s
 
 @pytest.mark.parametrize("path", sorted((LOGS / "healthy").glob("*.log")), ids=lambda path: path.name)
 def test_a_run_that_went_well_has_no_sign_of_a_death(path: Path) -> None:
-    crash = read(Source.of(path), 0)
+    crash = crash_in(path)
     assert (crash.exit, crash.threads, crash.exceptions, crash.messages) == (None, (), (), ())
     assert not crash.is_empty
 
@@ -59,7 +59,7 @@ def test_a_run_that_went_well_has_no_sign_of_a_death(path: Path) -> None:
 @pytest.mark.parametrize("path", EVERY_LOG, ids=lambda path: path.name)
 def test_every_place_points_at_the_line_that_holds_the_fact(path: Path) -> None:
     original = path.read_text("utf-8").split("\n")
-    crash = read(Source.of(path), 0)
+    crash = crash_in(path)
     for record in crash.records:
         assert record.message in original[record.place.line - 1]
     for message in crash.messages:
