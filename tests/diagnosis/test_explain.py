@@ -89,11 +89,17 @@ def test_an_exit_code_is_found_behind_its_words(topic: str, knowledge: Knowledge
 
 
 @pytest.mark.parametrize(
-    "topic", ["0xC0000409 subcode 7", "0xc0000409, 7", "0xC0000409: (Subcode: 0x7)", "0xC0000409 sub-code:7"]
+    "topic",
+    ["0xC0000409 subcode 7", "0xc0000409, 7", "0xC0000409: (Subcode: 0x7)", "0xC0000409 sub-code:7", "0xC0000409 007"],
 )
 def test_a_subcode_is_found_however_it_is_set_apart(topic: str, knowledge: Knowledge) -> None:
     page = triage.explain(topic, knowledge=knowledge)
     assert page == triage.explain("0xC0000409 7", knowledge=knowledge)._replace(title=page.title)
+
+
+def test_a_subcode_that_no_number_can_be_is_no_topic(knowledge: Knowledge) -> None:
+    with pytest.raises(UnknownTopic):
+        triage.explain("0xC0000409 " + "9" * 5000, knowledge=knowledge)
 
 
 @pytest.mark.parametrize(

@@ -49,10 +49,10 @@ def _from_exit_words(wanted: str) -> ExitStatus | None:
     if match:
         return statuses.parse(match[1])
     # `0xC0000409 subcode 7`, as WinDbg and our own reports name it; or the subcode's name.
-    match = re.fullmatch(r"(?i)([^\s,:]+)[ ,:]+(?:\(?sub-?code[ :]*)?(0x[0-9a-f]+|\d+)\)?", wanted)
+    match = re.fullmatch(r"(?i)([^\s,:]+)[ ,:]+(?:\(?sub-?code[ :]*)?(?:0x([0-9a-f]{1,8})|(\d{1,10}))\)?", wanted)
     status = statuses.parse(match[1]) if match else None
     if match and status and status.ntstatus == statuses.FAST_FAIL_STATUS:
-        return statuses.with_subcode(status, int(match[2], 0))
+        return statuses.with_subcode(status, int(match[2], 16) if match[2] else int(match[3]))
     return statuses.from_fast_fail(wanted)
 
 
