@@ -4,19 +4,23 @@ VENV := .venv
 BIN := $(VENV)/bin
 # setuptools warns about every editable install that maps a folder, as ours does with signatures/; it is meant so.
 INSTALL := PYTHONWARNINGS=ignore $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# How many processes share the tests; auto: as many as there are processors.
+JOBS ?= auto
 # How often each measurement is repeated.
 PAIRS ?= 9
 RUNS ?= 5
 # How many broken dumps are tried, and which.
 COUNT ?= 2000
 SEED ?= 1
+# The tests start triage some thousand times; where Python keeps no bytecode, each start compiles all of it again.
+BYTECODE := PYTHONDONTWRITEBYTECODE=
 SOURCES := setup.cfg setup.py pyproject.toml
 
 .PHONY: demo test windows test-windows lint calibrate bench-start bench-run fuzz-minidump bench-minidump clean help
 
 help:
 	@echo "make demo            run a real TensorFlow crasher under triage"
-	@echo "make test            install what the tests need and run them"
+	@echo "make test            install what the tests need and run them (JOBS=1: one after the other)"
 	@echo "make test-windows    the Windows collector under wine (SHORT=1: a few cases)"
 	@echo "make lint            ruff, mypy, signatures, rooms, regular expressions"
 	@echo "make calibrate       fit the ranking to labelled reports (CASES=\"DIR …\" RELIABILITY=FILE)"
@@ -63,7 +67,7 @@ demo: $(VENV)/.tensorflow
 
 test: $(VENV)/.test $(VENV)/.tensorflow
 	@echo "== running the tests"
-	@$(BIN)/python -m pytest
+	@$(BYTECODE) $(BIN)/python -m pytest -n $(JOBS)
 
 # wine, mingw, two Windows Pythons and the crash programs, all but the first two in .windows/
 windows: $(VENV)/.test
@@ -72,7 +76,7 @@ windows: $(VENV)/.test
 test-windows: windows
 	@echo "== running the tests under wine"
 	@TRIAGE_REQUIRE=windows TRIAGE_WINDOWS=$(if $(SHORT),short,all) \
-		TRIAGE_WINDOWS_PYTHON=$(if $(SHORT),,$(CURDIR)/.windows/python3.8:$(CURDIR)/.windows/python3.11) \
+		TRIAGE_WINDOWS_PYTHON="$(if $(SHORT),,$(CURDIR)/.windows/python3.8:$(CURDIR)/.windows/python3.11)" \
 		$(BIN)/python -m pytest tests/windows $(if $(SHORT),,tests/readers/minidump/test_walk_like_lldb.py) --durations=5
 
 lint: $(VENV)/.lint
@@ -110,7 +114,7 @@ bench-minidump: $(VENV)-bench/.made
 	@RUNS=$(RUNS) $(VENV)-bench/bin/python benchmarks/minidump.py
 
 bench-run: $(VENV)-bench/.made $(VENV)/.tensorflow
-	@PAIRS=$(PAIRS) TENSORFLOW_PYTHON=$(CURDIR)/$(BIN)/python $(VENV)-bench/bin/python benchmarks/run.py
+	@PAIRS=$(PAIRS) TENSORFLOW_PYTHON="$(CURDIR)/$(BIN)/python" $(VENV)-bench/bin/python benchmarks/run.py
 
 clean:
 	rm -rf $(VENV) $(VENV)-bench .windows build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -183,6 +183,13 @@ def in_terminal(tmp_path: Path) -> Callable[..., Screen]:
 
 
 @pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """`-n auto`: a process for each processor that we may use; each may start a TensorFlow, so eight are enough."""
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(usable, 8)
+
+
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
     """Where there are several processes, tests that share something dear run in the same one."""
     return scheduling.scheduler(config, log)
