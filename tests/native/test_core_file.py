@@ -10,7 +10,10 @@ from pathlib import Path
 import pytest
 from dying import core_of
 
-from triage.native.core_file import NotACore, build_id_of, read_core
+from triage.native.core_file import NotACore, Segment, build_id_of, read_core
+from triage.native.memory_map import Region
+from triage.native.named_files import NamedFiles
+from triage.native.program_files import program_files
 
 ON_LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="cores are made on Linux")
 
@@ -36,7 +39,8 @@ def test_the_notes_of_a_whole_core(core: Path) -> None:
     assert notes.pid in notes.threads
     assert not notes.is_cut_off
     assert notes.executable()
-    assert notes.other_builds() == ([], [])
+    files = program_files(notes, NamedFiles())
+    assert (files.absent, files.other, files.unproven, files.refused, files.is_crafted) == ((), (), (), (), False)
     program = notes.executable() or ""
     base = notes.map().base(program)
     assert base is not None
@@ -74,7 +78,50 @@ def test_damage_in_headers_and_notes_is_refused_or_survived(core: Path, tmp_path
             continue
         notes.executable()
         notes.map()
-        notes.other_builds()
+        program_files(notes, NamedFiles())
+
+
+@ON_LINUX
+def test_a_program_without_a_build_id_is_known_by_its_first_page(core: Path, tmp_path: Path) -> None:
+    """Also one that is shorter than a page, behind which memory has zeros."""
+    notes = read_core(str(core))
+    base = notes.map().base(notes.executable() or "") or 0
+    first = next(segment for segment in notes.segments if segment.start == base)
+    data = bytearray(core.read_bytes())
+    data[first.offset : first.offset + 4096] = header(3).ljust(4096, b"\0")
+    (tmp_path / "core").write_bytes(data)
+    changed = read_core(str(tmp_path / "core"))
+    library = tmp_path.resolve() / "libown.so"
+    changed = changed._replace(files=(Region(base, base + 4096, "", 0, str(library)),), auxiliary=())
+    for content, is_it in ((header(3), True), (header(3) + bytes(9000), True), (header(3) + b"x", False)):
+        library.write_bytes(content)
+        files = program_files(changed, NamedFiles())
+        assert (str(library) in files.usable, str(library) in files.other) == (is_it, not is_it)
+
+
+@ON_LINUX
+def test_where_the_core_does_not_hold_which_build_it_was_a_file_that_can_be_it_is_used_and_said(
+    core: Path, tmp_path: Path
+) -> None:
+    library = tmp_path.resolve() / "libown.so"
+    library.write_bytes(header(3).ljust(8192, b"\0"))
+    notes = read_core(str(core))
+    code = Segment(1 << 20, 8192, 0, 0, "r-x")
+    for size, can_be_it in ((8192, True), (16384, False)):
+        region = Region(1 << 20, (1 << 20) + size, "", 0, str(library))
+        files = program_files(notes._replace(segments=(code,), files=(region,), auxiliary=()), NamedFiles())
+        assert (files.unproven, files.other) == (((str(library),), ()) if can_be_it else ((), (str(library),)))
+        assert (str(library) in files.usable) == can_be_it
+
+
+@ON_LINUX
+def test_a_core_in_which_an_address_has_two_contents_is_no_kernels(core: Path) -> None:
+    notes = read_core(str(core))
+    assert not notes.is_ambiguous
+    twice = next(segment for segment in notes.segments if segment.in_file)
+    doubled = notes._replace(segments=(*notes.segments, twice))
+    assert doubled.is_ambiguous
+    assert program_files(doubled, NamedFiles()).is_crafted
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 import pytest
 
@@ -93,6 +94,27 @@ def test_libraries_that_differ_are_named_but_not_all_of_them() -> None:
     absent, other = obstacles.of_libraries([f"/opt/lib{letter}.so" for letter in "abcde"], ["/opt/libz.so"])
     assert "liba.so, libb.so, libc.so and 2 more" in absent
     assert "libz.so may be wrong" in other
+
+
+def test_files_that_were_not_opened_are_told_with_the_reason_and_with_what_to_do() -> None:
+    (refused,) = obstacles.of_libraries([], [], refused=[("/opt/liba.so", "a pipe"), ("/dev/x.so", "below /dev")])
+    assert refused.startswith("frames in /opt/liba.so: it is a pipe, and 1 more like it")
+    assert obstacles.pystack_would_open("/opt/liba.so", "a pipe").endswith("analyze the core where it was made")
+    assert "--executable PATH" in obstacles.pystack_would_open("/home/liba.so", "on a network mount (nfs4)")
+
+
+@pytest.mark.parametrize(
+    ("facts", "words"),
+    [
+        ({"is_there": False, "is_other": True}, "is another build now"),
+        ({"is_there": False, "is_other": False}, "is not on this machine"),
+        ({"is_there": False, "is_other": False, "refused": "a pipe"}, "is a pipe"),
+    ],
+    ids=lambda value: str(value),
+)
+def test_a_program_that_cannot_be_used_is_asked_for(facts: dict[str, Any], words: str) -> None:
+    (sentence,) = obstacles.of_executable("/opt/python3", **facts)
+    assert sentence.startswith("native stack: /opt/python3") and words in sentence and "--executable" in sentence
 
 
 @pytest.mark.parametrize(("platform", "name"), [("darwin", "macOS"), ("win32", "Windows")])

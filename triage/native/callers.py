@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from triage.native.core_file import build_id_of
 from triage.native.memory_map import MemoryMap
@@ -28,8 +28,8 @@ _ROUNDS = 4
 _LONGEST = 1024
 
 
-def named_at_calls(frames: Sequence[RawFrame], map: MemoryMap) -> tuple[RawFrame, ...]:
-    """The frames, innermost first, with the names of the functions that made the calls."""
+def named_at_calls(frames: Sequence[RawFrame], map: MemoryMap, closed: Collection[str] = ()) -> tuple[RawFrame, ...]:
+    """The frames, innermost first, with the names of the functions that made the calls; `closed` are not opened."""
     found = list(frames)
     looked_at: set[int] = set()
     # a name that is put right can be that of another function that never returns
@@ -38,7 +38,7 @@ def named_at_calls(frames: Sequence[RawFrame], map: MemoryMap) -> tuple[RawFrame
         if not wanted:
             break
         looked_at |= {found[number].address for number in wanted}
-        names = _names({found[number].address for number in wanted}, map)
+        names = _names({found[number].address for number in wanted}, map, closed)
         for number in wanted:
             frame = found[number]
             here, before = names.get(frame.address), names.get(frame.address - 1)
@@ -62,11 +62,11 @@ def _doubtful(frames: Sequence[RawFrame]) -> list[int]:
     return found
 
 
-def _names(addresses: Iterable[int], map: MemoryMap) -> dict[int, str]:
+def _names(addresses: Iterable[int], map: MemoryMap, closed: Collection[str]) -> dict[int, str]:
     """The names of functions at some addresses of a process and at the bytes before them."""
     by_file: dict[str, list[int]] = {}
     for address in addresses:
-        if path := map.module_at(address):
+        if (path := map.module_at(address)) and path not in closed:
             by_file.setdefault(path, []).extend((address, address - 1))
     found: dict[int, str] = {}
     for path, inside in by_file.items():

@@ -28,7 +28,11 @@ _POOR = 3
 
 
 class Target(NamedTuple):
-    """What gdb is pointed at, and what is known of it."""
+    """What gdb is pointed at, and what is known of it.
+
+    Of a core: `closed` are the mapped files that must not be opened, `known` is the loader's name of each of the
+    others, and below `root` stand those under the names that the core has for them.
+    """
 
     commands: tuple[str, ...]
     map: MemoryMap
@@ -36,6 +40,9 @@ class Target(NamedTuple):
     stack_limit: int | None
     executable: str | None
     is_core: bool
+    closed: frozenset[str] = frozenset()
+    known: Mapping[str, str] | None = None
+    root: str | None = None
 
 
 class Told(NamedTuple):
@@ -114,8 +121,8 @@ def ask_gdb(target: Target, mixed: Mixed, until: float, suspect: faults.Suspect,
     told = Told()
     try:
         with (
-            Gdb(program, max(until - time.monotonic(), 1.0)) as gdb,
-            closing(Modules(gdb, target.map, target.executable)) as modules,
+            Gdb(program, max(until - time.monotonic(), 1.0), target.root) as gdb,
+            closing(Modules(gdb, target.map, target.executable, target.closed, target.known)) as modules,
         ):
             for command in target.commands:
                 gdb.ask(command)
@@ -147,6 +154,10 @@ def _below_fault(thread: RawThread) -> tuple[RawFrame, ...]:
     return thread.native[fault_index(thread.native) or 0 :]
 
 
+def _with_callers(thread: RawThread, target: Target) -> RawThread:
+    return thread._replace(native=named_at_calls(thread.native, target.map, target.closed))
+
+
 def suspect_in(threads: Sequence[RawThread]) -> faults.Suspect:
     """The thread whose stack leads through a signal handler, and the address below it."""
     for thread in threads:
@@ -171,7 +182,7 @@ def collected(target: Target, mixed: Mixed, told: Told, dumped: faults.Suspect, 
     if told.found:
         suspect = faults.Suspect(told.found.tid, told.found.pc)
     if crashed:
-        raw = [t._replace(native=named_at_calls(t.native, target.map)) if t.tid == suspect.tid else t for t in raw]
+        raw = [_with_callers(thread, target) if thread.tid == suspect.tid else thread for thread in raw]
     left_out = {tid: (native, python) for tid, native, python in mixed.left_out}
     threads = tuple(
         Thread(

@@ -10,12 +10,14 @@ from triage import status
 from triage.crash import Fault
 from triage.native import mixed_stacks, obstacles
 from triage.native.collected import Collected
-from triage.native.collecting import STACK_SHARE, Target, ask_gdb, collected, grounded, suspect_in
+from triage.native.collecting import STACK_SHARE, Target, Told, ask_gdb, collected, grounded, suspect_in
 from triage.native.core_file import CoreFile, build_id_of, read_core
 from triage.native.faults import Suspect, stack_used
 from triage.native.libraries import libraries_at
 from triage.native.memory_map import MemoryMap
 from triage.native.mixed_stacks import Mixed
+from triage.native.named_files import NamedFiles, opened
+from triage.native.program_files import ProgramFiles, program_files
 
 # Signals that a debugger leaves behind when it writes the core of a process that goes on living.
 _NO_DEATH = {"SIGSTOP", "SIGTSTP", "SIGINT", "SIGCONT"}
@@ -33,39 +35,77 @@ def collect_core(path: str, *, executable: str | None, budget: float, core: Core
     until = time.monotonic() + budget
     core = core or read_core(path)
     map = core.map()
-    found = core.executable()
     wrong = _wrong(core, map, executable) if executable else None
-    program = found if wrong or not executable else executable
-    is_there = program is not None and os.path.isfile(program)
-    mixed = Mixed(failure="executable")
-    if program and is_there:
-        seconds = (until - time.monotonic()) * STACK_SHARE
-        mixed = grounded(mixed_stacks.of_core(path, program, seconds), map)
+    given = executable if not wrong else None
+    files = NamedFiles(path, *((given,) if given else ()))
+    found = core.executable()
+    named = program_files(core, files)
+    program = given or found
+    real = os.path.realpath(given) if given else named.usable.get(found or "")
     died = _death(core)
-    suspect = _suspect(core, mixed, died)
-    names = {core.pid: core.command.split()[0].rsplit("/", 1)[-1]} if core.pid and core.command else {}
-    target = Target(_commands(path, program if is_there else None), map, names, None, program, is_core=True)
-    crashed = died is not None or suspect.pc is not None
-    told = ask_gdb(target, mixed, until, suspect, crashed=crashed)
-    answer = collected(target, mixed, told, suspect, crashed=crashed)
-    files = [region.path for region in core.files if region.path]
+    mapped = [region.path for region in core.files if region.path]
+    with named.laid_out() as folder:
+        mixed = _stacks(path, real, named, map, until, folder)
+        suspect = _suspect(core, mixed, died)
+        names = {core.pid: core.command.split()[0].rsplit("/", 1)[-1]} if core.pid and core.command else {}
+        target = Target(
+            _commands(path, real),
+            map,
+            names,
+            None,
+            program,
+            is_core=True,
+            closed=frozenset(mapped) - named.usable.keys(),
+            known=named.loaded_as,
+            root=folder,
+        )
+        crashed = died is not None or suspect.pc is not None
+        told = Told(failure="names")
+        if not named.is_crafted:
+            told = ask_gdb(target, mixed, until, suspect, crashed=crashed)
+        answer = collected(target, mixed, told, suspect, crashed=crashed)
     return answer._replace(
         fault=_fault(core, map, answer.fault, suspect, died) if crashed else None,
         missing=(
             *((wrong,) if wrong else ()),
-            *obstacles.of_executable(program, is_there=is_there, is_other=_is_other(core, map, program)),
-            *(obstacles.of_stacks(mixed, told, "the core") if is_there else ()),
+            *obstacles.of_executable(
+                program,
+                is_there=real is not None,
+                is_other=program in named.other,
+                refused=None if given or not found else files.look(found).why,
+            ),
+            *(obstacles.of_stacks(mixed, told, "the core") if real or mixed.failure == "names" else ()),
             *obstacles.of_fault(told, crashed=crashed, what="faulting instruction", remedy=""),
-            *obstacles.of_libraries(*core.other_builds()),
+            *_of_libraries(named, program),
         ),
-        python=answer.python or _python_version(files),
+        python=answer.python or _python_version(mapped),
         exit=status.from_signal(died) if died else None,
         pid=core.pid,
         command=core.command_line(),
         executable=program,
-        libraries=libraries_at(files),
+        libraries=libraries_at(mapped, {name for name in mapped if files.look(name).why}),
         complete=not (core.is_cut_off or core.is_damaged),
     )
+
+
+def _stacks(path: str, program: str | None, named: ProgramFiles, map: MemoryMap, until: float, folder: str) -> Mixed:
+    """What pystack tells, which opens every library that a core names."""
+    if named.is_crafted:
+        return Mixed(failure="names", detail=obstacles.made_up())
+    if program is None:
+        return Mixed(failure="executable")
+    if named.refused:
+        return Mixed(failure="names", detail=obstacles.pystack_would_open(*named.refused[0]))
+    seconds = (until - time.monotonic()) * STACK_SHARE
+    return grounded(mixed_stacks.of_core(path, program, seconds, folder), map)
+
+
+def _of_libraries(named: ProgramFiles, program: str | None) -> tuple[str, ...]:
+    """What is wrong with the libraries; of the program itself it has been said."""
+    absent, other = ([name for name in names if name != program] for names in (named.absent, named.other))
+    refused = [(name, why) for name, why in named.refused if name != program]
+    gone = [name for name in absent if name not in dict(refused)]
+    return obstacles.of_libraries(gone, other, named.unproven, refused)
 
 
 def _death(core: CoreFile) -> str | None:
@@ -98,8 +138,12 @@ def _quoted(path: str) -> str:
 
 def _wrong(core: CoreFile, map: MemoryMap, given: str) -> str | None:
     """Why the program that the person named cannot be the core's."""
-    if not os.path.isfile(given):
+    try:
+        what = opened(os.path.realpath(given)).why
+    except (OSError, ValueError):
         return obstacles.not_there(given)
+    if what:
+        return obstacles.not_a_file(given, what)
     return obstacles.not_the_one(given) if _is_other(core, map, given) else None
 
 

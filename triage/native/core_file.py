@@ -9,9 +9,11 @@ import errno
 import os
 import struct
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any, BinaryIO, NamedTuple
 
 from triage.native.memory_map import MemoryMap, Region
+from triage.native.named_files import opened
 
 # More than any machine has; a header that says so is damaged.
 _LARGEST = 1 << 46
@@ -124,39 +126,26 @@ class CoreFile(NamedTuple):
         words = memory[at:].split(b"\0", min(count, _MOST_ARGUMENTS))[: min(count, _MOST_ARGUMENTS)]
         return " ".join(word.decode("utf-8", "replace") for word in words) or self.command
 
-    def other_builds(self) -> tuple[list[str], list[str]]:
-        """The mapped program files that are absent here, and those that are there in another build."""
-        absent, other = [], []
-        bases: dict[str, int] = {}
-        for region in self.files:
-            if region.path and region.offset == 0:
-                bases.setdefault(region.path, region.start)
-        for path, base in bases.items():
-            was = self.build_id(base)
-            if was is None:
-                continue  # no program: a font, a locale, a data file
-            now = build_id_of(path)
-            if now is None:
-                absent.append(path)
-            elif now != was:
-                other.append(path)
-        return absent, other
+    @property
+    def is_ambiguous(self) -> bool:
+        """Whether an address has two contents: readers then differ in what they see."""
+        held = sorted(segment for segment in self.segments if segment.in_file)
+        return any(a.start + a.in_file > b.start for a, b in pairwise(held))
 
     def build_id(self, base: int) -> bytes | None:
         """The build identifier of the program file that was loaded at an address, if the core has its first page."""
-        return _build_id(self.memory(base, 4096))
+        return build_id_in(self.memory(base, 4096))
 
 
 def build_id_of(path: str) -> bytes | None:
     """The build identifier of a program file; None for one that is not there or has none."""
     try:
-        with open(path, "rb") as file:
-            return _build_id(file.read(4096))
+        return build_id_in(opened(os.path.realpath(path)).head)
     except (OSError, ValueError):
         return None
 
 
-def _build_id(page: bytes) -> bytes | None:
+def build_id_in(page: bytes) -> bytes | None:
     """The build identifier that stands behind the program headers, in the first page of a program file."""
     if len(page) < 64 or page[:6] != b"\x7fELF\x02\x01":
         return None

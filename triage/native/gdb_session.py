@@ -44,14 +44,18 @@ def find_gdb() -> str | None:
 
 
 class Gdb:
-    """One gdb, ended when the `with` block ends, whatever happens in it."""
+    """One gdb, ended when the `with` block ends, whatever happens in it.
 
-    def __init__(self, program: str, seconds: float) -> None:
+    `root` is the folder below which it looks for every file that a core names, and for nothing else.
+    """
+
+    def __init__(self, program: str, seconds: float, root: str | None = None) -> None:
         from pygdbmi.IoManager import IoManager
 
         self._until = time.monotonic() + seconds
         self._token = 0
-        settings = [word for setting in _SETTINGS for word in ("-iex", f"set {setting}")]
+        rooted = (f"sysroot {root}",) if root else ()
+        settings = [word for setting in (*_SETTINGS, *rooted) for word in ("-iex", f"set {setting}")]
         self.process = subprocess.Popen(
             [program, "--nx", "--quiet", "--interpreter=mi3", *settings],
             stdin=subprocess.PIPE,
@@ -59,6 +63,7 @@ class Gdb:
             stderr=subprocess.DEVNULL,
             bufsize=0,
             env=_environment(os.environ),
+            cwd=root,
             start_new_session=True,  # the person's Ctrl-C is for us: gdb must not pass it on
         )
         assert self.process.stdin and self.process.stdout

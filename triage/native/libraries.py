@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from triage.crash import Library, base_name
 
@@ -48,9 +48,13 @@ def paths_in(maps: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(path for path in map(_still_there, paths) if _is_library(path)))
 
 
-def libraries_at(paths: Iterable[str]) -> tuple[Library, ...]:
-    """The libraries with these files, those first of which a process should have one only."""
-    return _most_telling_first(dict.fromkeys(_library(path) for path in map(_still_there, paths) if _is_library(path)))
+def libraries_at(paths: Iterable[str], unasked: Collection[str] = ()) -> tuple[Library, ...]:
+    """The libraries with these files, those first of which a process should have one only.
+
+    The folders of those in `unasked` are not looked into.
+    """
+    files = [path for path in map(_still_there, paths) if _is_library(path)]
+    return _most_telling_first(dict.fromkeys(_library(path, unasked=path in unasked) for path in files))
 
 
 def libraries_with(files: Iterable[tuple[str, str | None]]) -> tuple[Library, ...]:
@@ -94,9 +98,9 @@ def _kind(name: str) -> str | None:
     return next((kind for kind, pattern in _ONE_OF if pattern.search(name)), None)
 
 
-def _library(path: str) -> Library:
+def _library(path: str, *, unasked: bool) -> Library:
     name = base_name(path)
-    version = _version_of_wheel(path) or _version_in_name(name)
+    version = (None if unasked else _version_of_wheel(path)) or _version_in_name(name)
     # A log tells cuDNN's version without a file, and signatures ask for it by this name.
     return Library("cudnn" if _CUDNN.match(name) else name, version)
 

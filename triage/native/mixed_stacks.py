@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from typing import Any, NamedTuple
@@ -30,14 +31,14 @@ def of_process(pid: int, seconds: float) -> Mixed:
     return _ask(["process", str(pid)], seconds)
 
 
-def of_core(core: str, executable: str, seconds: float) -> Mixed:
-    """The stacks in a core."""
-    return _ask(["core", core, executable], seconds)
+def of_core(core: str, executable: str, seconds: float, folder: str | None = None) -> Mixed:
+    """The stacks in a core; `folder` is where names without a folder are looked for."""
+    return _ask(["core", os.path.abspath(core), os.path.abspath(executable)], seconds, folder)
 
 
-def _ask(arguments: list[str], seconds: float) -> Mixed:
+def _ask(arguments: list[str], seconds: float, folder: str | None = None) -> Mixed:
     # -I: neither the person's PYTHONPATH nor a sitecustomize has a say in this process; our own path is handed on.
-    code = _START.format(path=[entry for entry in sys.path if isinstance(entry, str)])
+    code = _START.format(path=[os.path.abspath(entry) for entry in sys.path if isinstance(entry, str)])
     try:
         done = subprocess.run(
             [sys.executable, "-I", "-c", code, *arguments],
@@ -46,6 +47,7 @@ def _ask(arguments: list[str], seconds: float) -> Mixed:
             stderr=subprocess.DEVNULL,
             timeout=max(seconds, 0.1),
             start_new_session=True,
+            cwd=folder,
         )
     except subprocess.TimeoutExpired:
         return Mixed(failure="timeout")

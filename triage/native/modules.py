@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 
 from triage.native.gdb_session import Gdb, GdbFailed
 from triage.native.memory_map import MemoryMap
@@ -17,14 +17,24 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9_]")
 
 
 class Modules:
-    """What gdb has loaded so far. Stubs of huge libraries live in a private directory while the `with` block runs."""
+    """What gdb has loaded so far. Stubs of huge libraries live in a private directory while the `with` block runs.
 
-    def __init__(self, gdb: Gdb, map: MemoryMap, main: str | None = None) -> None:
+    `closed` are files that are not opened, `known` the loader's name of each file, where that need not be asked for.
+    """
+
+    def __init__(
+        self,
+        gdb: Gdb,
+        map: MemoryMap,
+        main: str | None = None,
+        closed: Collection[str] = (),
+        known: Mapping[str, str] | None = None,
+    ) -> None:
         self.map = map
         self.huge: set[str] = set()
         self._gdb = gdb
-        self._tried = {main} if main else set()
-        self._known: dict[str, str] | None = None
+        self._tried = {*((main,) if main else ()), *closed}
+        self._known = known
         self._directory: tempfile.TemporaryDirectory[str] | None = None
 
     def close(self) -> None:
@@ -68,7 +78,7 @@ class Modules:
             self._gdb.console(f"add-symbol-file {stub} -o 0x{base:x}", seconds=20)
             self.huge.add(path)
 
-    def _names(self) -> dict[str, str]:
+    def _names(self) -> Mapping[str, str]:
         if self._known is None:
             told = self._gdb.ask("-file-list-shared-libraries").get("shared-libraries", ())
             names = [str(library.get("host-name", "")) for library in told if isinstance(library, dict)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -46,6 +47,8 @@ def of_stacks(mixed: Mixed, told: Told, where: str) -> tuple[str, ...]:
     if mixed.failure is None:
         return ()
     what = "Python stack" if told.threads else _STACKS
+    if mixed.failure == "names":
+        return (f"{what}: {mixed.detail}",)
     if _are_few(mixed.detail):
         return (_too_few_files(what, "pystack"),)
     if mixed.failure in _ABSENT:
@@ -57,16 +60,21 @@ def of_stacks(mixed: Mixed, told: Told, where: str) -> tuple[str, ...]:
     return (f"{what}: pystack finds no Python that it knows in {where}; it reads CPython 2.7 and 3.6 or newer",)
 
 
-def of_executable(found: str | None, *, is_there: bool, is_other: bool) -> tuple[str, ...]:
-    """What is wrong with the program that a core belongs to."""
+def of_executable(found: str | None, *, is_there: bool, is_other: bool, refused: str | None = None) -> tuple[str, ...]:
+    """What is wrong with the program that a core belongs to; `refused` is why it may not even be opened."""
     if found is None:
         return ("native stack: the core does not tell which program made it; name it with --executable PATH",)
+    if refused:
+        return (f"native stack: {found}, which the core names, is {refused}; name the program with --executable PATH",)
+    if is_other:
+        return (
+            f"native stack: {found} is another build now than the one that made the core; "
+            "give that one with --executable PATH",
+        )
     if not is_there:
         return (
             f"native stack: {found}, which made the core, is not on this machine; copy it here and give --executable",
         )
-    if is_other:
-        return (f"names of frames may be wrong: {found} is another build than the one that made the core",)
     return ()
 
 
@@ -75,22 +83,50 @@ def not_there(given: str) -> str:
     return f"--executable {given}: there is no such file, and it was not used"
 
 
+def not_a_file(given: str, what: str) -> str:
+    """The person named something that is no program."""
+    return f"--executable {given}: this is {what} and no program, and it was not used"
+
+
 def not_the_one(given: str) -> str:
     """The person named a program that the core is not of."""
     return f"--executable {given}: this is not the program that made the core (its build id differs); it was not used"
 
 
-def of_libraries(absent: list[str], other: list[str]) -> tuple[str, ...]:
-    """Which files of a core are not those of this machine."""
+def of_libraries(
+    absent: Sequence[str],
+    other: Sequence[str],
+    unproven: Sequence[str] = (),
+    refused: Sequence[tuple[str, str]] = (),
+) -> tuple[str, ...]:
+    """Which files of a core are not those of this machine, may be others, or were not opened and why."""
     said = []
     if absent:
         said.append(f"frames in {_some(absent)}: not on this machine; analyze the core where it was made")
     if other:
-        said.append(f"names of frames in {_some(other)} may be wrong: another build is installed now")
+        said.append(f"frames in {_some(other)} may be wrong or lack names: another build is installed now")
+    if unproven:
+        said.append(f"names of frames in {_some(unproven)} may be wrong: the core does not hold which build was loaded")
+    if refused:
+        (path, why), *more = refused
+        others = f", and {len(more)} more like it" if more else ""
+        said.append(f"frames in {path}: it is {why}{others}, and no such file is opened because a core names it")
     return tuple(said)
 
 
-def _some(paths: list[str]) -> str:
+def pystack_would_open(path: str, why: str) -> str:
+    """pystack opens every library that a core names, so one of them keeps it away from all."""
+    if why.startswith("on a network mount"):
+        return f"the core names {path}, which is {why}; give --executable PATH of the program there to have it read"
+    return f"the core names {path}, which is {why}, and pystack would open it; analyze the core where it was made"
+
+
+def made_up() -> str:
+    """The core was written by hand, and what a debugger would open for it cannot be foretold."""
+    return "the core names files as no system does, so neither pystack nor gdb is given it; make a new core"
+
+
+def _some(paths: Sequence[str]) -> str:
     names = [os.path.basename(path) for path in paths]
     more = f" and {len(names) - 3} more" if len(names) > 3 else ""
     return ", ".join(names[:3]) + more
@@ -100,6 +136,8 @@ def of_fault(
     told: Told, *, crashed: bool, what: str = FACTS, remedy: str = "; a newer gdb may help"
 ) -> tuple[str, ...]:
     """What gdb could not give."""
+    if told.failure == "names":
+        return ()  # said of the stacks already
     if told.failure == "absent":
         return (no_gdb(what),)
     if told.failure == "timeout":

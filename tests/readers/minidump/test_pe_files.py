@@ -66,6 +66,21 @@ def test_a_dump_cannot_make_us_ask_another_machine(name):
     assert not local_path(name, windows=True)
 
 
+@pytest.mark.skipif(os.name == "nt", reason="its places are those of other systems")
+def test_a_dump_cannot_make_us_open_what_is_no_plain_file(tmp_path):
+    """Not even through a link, and not where the kernel keeps this very process."""
+    (tmp_path / "cudnn64_8.dll").write_bytes(make_pe(b"\x42"))
+    held = os.open(tmp_path / "cudnn64_8.dll", os.O_RDONLY)
+    link = tmp_path / "link.dll"
+    link.symlink_to(f"/proc/self/fd/{held}")
+    try:
+        for name in (f"/proc/self/fd/{held}", str(link)):
+            with ImageFinder() as finder:
+                assert finder.image(LIBRARY._replace(name=name)) is None
+    finally:
+        os.close(held)
+
+
 def test_a_path_on_a_drive_is_local():
     assert local_path("C:\\Windows\\System32\\ntdll.dll", windows=True)
     assert not local_path("C:\\Windows\\System32\\ntdll.dll", windows=False)

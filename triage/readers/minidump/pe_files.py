@@ -12,6 +12,7 @@ import re
 import stat
 from collections.abc import Iterable, Iterator
 
+from triage.native.named_files import NamedFiles
 from triage.readers.minidump.pe_image import Header, Image, memory_image, read_header
 from triage.readers.minidump.shapes import AddressSpace, Module
 
@@ -56,6 +57,7 @@ class ImageFinder:
         self._by_name: dict[str, list[str]] | None = None
         self._images: dict[Module, Image | None] = {}
         self._open: list[mmap.mmap] = []
+        self._files = NamedFiles(*self._directories)
         self.notes: list[str] = []
 
     def __enter__(self) -> ImageFinder:
@@ -97,11 +99,17 @@ class ImageFinder:
         return None
 
     def _candidates(self, module: Module) -> Iterator[str]:
-        if local_path(module.name):
-            yield module.name
+        if path := self._named(module.name):
+            yield path
         if self._directories and self._by_name is None:
             self._by_name = self._index()
         yield from (self._by_name or {}).get(module.file.lower(), [])
+
+    def _named(self, name: str) -> str | None:
+        """The file under the name that the dump has for it, where it may be opened."""
+        if not local_path(name):
+            return None
+        return name if os.name == "nt" else self._files.look(name).real
 
     def _index(self) -> dict[str, list[str]]:
         by_name: dict[str, list[str]] = {}
