@@ -263,6 +263,14 @@ class Library(NamedTuple):
     version: str | None = None
 
 
+class Provider(NamedTuple):
+    """An installed distribution that brings a module, by its own metadata."""
+
+    module: str
+    distribution: str
+    version: str
+
+
 class Environment(NamedTuple):
     """What is known of the machine. None or empty means not told, never absent.
 
@@ -270,6 +278,7 @@ class Environment(NamedTuple):
     `hidden_log` says what kept TensorFlow's own log from being printed, `interpreter` is the path of the Python.
     `driver` is the version of NVIDIA's driver, `capability` the compute capability of the first card.
     `os_version` is the build of the system, `architecture` that of the program: x64, x86, arm64.
+    `providers` bring the modules that the program did not find, or the packages that these should be a part of.
     """
 
     os: str | None = None
@@ -287,6 +296,7 @@ class Environment(NamedTuple):
     os_version: str | None = None
     architecture: str | None = None
     cpu: str | None = None
+    providers: tuple[Provider, ...] = ()
 
     def package(self, name: str) -> str | None:
         """The version of a package, if it was told."""
@@ -514,4 +524,5 @@ def merge_environment(parts: list[Environment]) -> Environment:
         os_version=next((e.os_version for e in parts if e.os_version), None),
         architecture=next((e.architecture for e in parts if e.architecture), None),
         cpu=next((e.cpu for e in parts if e.cpu), None),
+        providers=tuple(dict.fromkeys(provider for e in parts for provider in e.providers)),
     )

@@ -9,9 +9,10 @@ from typing import NamedTuple
 from triage import NotAnExitCode, analyze
 from triage.crash import Log
 from triage.diagnosis.arithmetic import CALCULATORS
-from triage.diagnosis.compatibility import PLACEHOLDERS
+from triage.diagnosis.compatibility import PLACEHOLDERS as FROM_VERSIONS
 from triage.diagnosis.findings import Hit
 from triage.diagnosis.matching import Facts
+from triage.diagnosis.missing_modules import PLACEHOLDERS as FROM_DISTRIBUTIONS
 from triage.knowledge.lint import lint
 from triage.knowledge.loading import Knowledge, assemble
 from triage.knowledge.pack import PackData, Problem, our_directory
@@ -47,10 +48,13 @@ def lint_packs(directories: tuple[str, ...] = ()) -> LintResult:
     packs = [read_pack(directory) for directory in directories]
     knowledge = assemble([ours, *packs])
     healthy = {name: log for pack in (ours, *packs) for name, log in _healthy_logs(pack).items()}
+    from_tables = {**FROM_VERSIONS, **FROM_DISTRIBUTIONS}
     computed = {given: calculator.needs for calculator in CALCULATORS.values() for given in calculator.gives}
-    computed |= PLACEHOLDERS
+    computed |= from_tables
     looked_at = packs or [ours]
-    problems = [problem for pack in looked_at for problem in lint(pack, knowledge, healthy, computed)]
+    problems = [
+        problem for pack in looked_at for problem in lint(pack, knowledge, healthy, computed, from_tables.keys())
+    ]
     not_checked = () if healthy else ("healthy logs: there are no fixtures in this installation",)
     return LintResult(tuple(problems), sum(len(pack.signatures) for pack in looked_at), not_checked)
 

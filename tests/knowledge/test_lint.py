@@ -188,6 +188,35 @@ def test_an_otherwise_that_needs_filling_itself(tmp_path: Path) -> None:
     assert_refused(tmp_path, "otherwise", "otherwise:", "without", clues=clues, fix=fix)
 
 
+@pytest.mark.parametrize(
+    "run",
+    [
+        "python -m pip install {package}",
+        "pip3 install --upgrade numpy {package}",
+        {"linux": "uv pip install {package}", "windows": "py -m pip install {package}"},
+        "python -m pip install --upgrade pip && python -m pip install --only-binary=:all: {package}",
+        "conda install -c conda-forge {package}",
+        "{package}",
+    ],
+)
+def test_a_name_from_a_log_that_would_be_installed(tmp_path: Path, run: Any) -> None:
+    clues = [{"id": "slot", "log": r"your package (?P<package>\w+) is not there"}]
+    fix = [{**FIX, "run": run}]
+    assert_refused(tmp_path, "{package} comes from a log", "- do:", "{module_install}", clues=clues, fix=fix)
+
+
+def test_a_name_from_a_log_that_a_sentence_would_have_installed(tmp_path: Path) -> None:
+    clues = [{"id": "slot", "log": r"your package (?P<package>\w+) is not there"}]
+    fix = [{**FIX, "do": "Try pip install {package}.", "otherwise": "Install it."}]
+    assert_refused(tmp_path, "{package} comes from a log", "- do:", "PACKAGE", clues=clues, fix=fix)
+
+
+@pytest.mark.parametrize("run", ['python -m pip install "{numpy_pin}"', "{module_install}"])
+def test_what_the_tables_give_may_be_installed(tmp_path: Path, run: str) -> None:
+    clues = [{"id": "slot", "log": r"your package (?P<module>\w+) is not there"}]
+    assert problems_of(tmp_path, clues=clues, fix=[{**FIX, "run": run}]) == []
+
+
 def test_two_signatures_with_the_same_title(tmp_path: Path) -> None:
     other = signature_data(clues=[{"id": "else", "log": "something else happened"}])
     pack = write_pack(tmp_path / "house", {"house/a": signature_data(), "house/b": other})

@@ -88,6 +88,15 @@ def test_a_private_pack_may_bring_causes_noise_and_pages_of_its_own(tmp_path: Pa
     assert both.statuses["SIGSEGV"] == knowledge.statuses["SIGSEGV"]
 
 
+def test_a_private_pack_adds_the_modules_of_the_house_to_ours(tmp_path: Path, knowledge: Knowledge) -> None:
+    pack = write_pack(tmp_path / "house", {}, distributions={"packages": {"rows": {"house": "house-tools>=2"}}})
+    both = load((str(pack),))
+    assert both.problems == ()
+    ours = knowledge.distributions["packages"]["rows"]
+    assert both.distributions["packages"]["rows"] == {**ours, "house": "house-tools>=2"}
+    assert both.distributions["elsewhere"] == knowledge.distributions["elsewhere"]
+
+
 def test_a_private_signature_can_be_the_diagnosis(tmp_path: Path) -> None:
     pack = write_pack(
         tmp_path / "house",
@@ -158,6 +167,9 @@ def test_a_pattern_that_re2_does_not_take_is_named_and_skipped(tmp_path: Path) -
         {"causes": {"house.a": {"prior": 0}}},
         {"noise": ["not", "a", "mapping"]},
         {"noise": {"noise": ["an (unclosed group"]}},
+        {"distributions": {"packages": ["not", "a", "mapping"]}},
+        {"distributions": {"packages": {"rows": {"house": "house-tools && curl x"}}}},
+        {"distributions": {"elsewhere": {"rows": {"house": ["not", "a", "text"]}}}},
         {"explanations": ["not", "a", "mapping"]},
         {"pack": {"schema": 1, "name": "house", "disables": OURS}},
     ],

@@ -35,6 +35,7 @@ _LAST_LINES = 50
 
 def crash_of(program: Program, ended: Ended, note: Note) -> Crash:
     """The facts of a run that failed; `note` is what the hook wrote about the main process."""
+    from triage.capture.installed import modules_not_found
     from triage.capture.machine import environment_of
 
     told = merge(_read_all(ended)) if ended.logs or ended.crashed else Crash()
@@ -43,7 +44,9 @@ def crash_of(program: Program, ended: Ended, note: Note) -> Crash:
     held = _held(ended, processes[primary].pid)
     facts = held or next(iter(ended.hanging), None)
     environment = environment_of(
-        (facts and facts.note.python) or note.python or program.python, facts.libraries if facts else ()
+        (facts and facts.note.python) or note.python or program.python,
+        facts.libraries if facts else (),
+        not_found=modules_not_found(told.exceptions),
     )
     return told._replace(
         exceptions=tuple(error._replace(frames=_theirs(error.frames)) for error in told.exceptions),

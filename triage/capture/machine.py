@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from triage.capture.installed import providers_of
 from triage.capture.memory import read
 from triage.crash import Environment, Library
 
@@ -85,10 +86,14 @@ def environment_of(
     interpreter: str | None,
     libraries: Iterable[Library] = (),
     libraries_complete: bool = False,
+    not_found: Iterable[str] = (),
     environ: Mapping[str, str] = os.environ,
     root: str = "/",
 ) -> Environment:
-    """The machine as it is now; `interpreter` is the Python that ran, None where it was no Python."""
+    """The machine as it is now; `interpreter` is the Python that ran, None where it was no Python.
+
+    `not_found` are modules that it missed, of which the installed metadata is asked.
+    """
     python = ask_interpreter(interpreter, environ) if interpreter else Interpreter(None)
     return Environment(
         os=system(),
@@ -99,6 +104,7 @@ def environment_of(
         libraries=tuple(libraries),
         libraries_complete=libraries_complete,
         interpreter=python.path,
+        providers=providers_of(not_found, python.search_path),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
@@ -23,6 +24,7 @@ LEAST_SHARE = 0.01
 LEAST_AGAINST = -0.4
 PLACEHOLDER = r"\{([a-z_]+)\}"
 _QUOTE_LENGTH = 160
+_A_WORD = r"[A-Za-z0-9_][\w.+-]*"
 
 
 def diagnoses_of(facts: Facts, knowledge: Knowledge, ranking: Ranking, top: int) -> tuple[Diagnosis, ...]:
@@ -49,6 +51,12 @@ def _diagnosis(rank: int, scored: Scored, share: float, facts: Facts, knowledge:
         from triage.diagnosis.repaired import repaired
 
         filled = repaired(facts.crash, values.get("op"), knowledge.versions) | filled
+    if "module_advice" in missing and "module" in values:
+        from triage.diagnosis.missing_modules import missing_module
+
+        filled = missing_module(values["module"], facts.crash, knowledge.distributions) | filled
+    # What a log says may stand in a sentence, but in a command only where no shell takes it for more than a word.
+    in_commands = {name: text for name, text in filled.items() if name not in values or re.fullmatch(_A_WORD, text)}
     return Diagnosis(
         rank=rank,
         cause=signature.cause,
@@ -58,7 +66,7 @@ def _diagnosis(rank: int, scored: Scored, share: float, facts: Facts, knowledge:
         confidence=round(min(share, 0.99), 4),
         because=tuple(_because(term, filled) for term in sorted(scored.hits, key=lambda term: -term.weight)),
         against=_against(scored, filled),
-        fix=tuple(step for fix in signature.fix if (step := _step(fix, filled, facts.crash))),
+        fix=tuple(step for fix in signature.fix if (step := _step(fix, filled, in_commands, facts.crash))),
         grade=signature.grade,
         sources=tuple(source_name(source) for source in signature.sources),
     )
@@ -126,11 +134,11 @@ def in_words(clue: Clue) -> str:
     return clue.id.replace("-", " ")
 
 
-def _step(fix: Fix, values: dict[str, str], crash: Crash) -> FixStep | None:
+def _step(fix: Fix, values: dict[str, str], in_commands: dict[str, str], crash: Crash) -> FixStep | None:
     do = fill(fix.do, values) or fix.otherwise
     if do is None:
         return None
-    filled = {system: text for system, command in fix.run.items() if (text := fill(command, values))}
+    filled = {system: text for system, command in fix.run.items() if (text := fill(command, in_commands))}
     run = for_system(filled, crash.environment.os)
     if run:
         caught = [values[name] for command in fix.run.values() for name in placeholders(command) if name in values]

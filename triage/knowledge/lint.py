@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from triage import patterns, status
@@ -21,6 +21,11 @@ _PAGE_FIELDS = ("title", "inside", "shows", "sure", "fix")
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 _GROUP = re.compile(r"\(\?P<(\w+)>")
 _RANGE = re.compile(r"\s*(?:>=|<=|==|<|>)\s*[\d.]+\s*(?:,\s*(?:>=|<=|==|<|>)\s*[\d.]+\s*)*")
+# A command that installs, to its end; and a command whose first word is a placeholder.
+_INSTALLS = re.compile(
+    r"(?i)\b(?:pip[\d.]*|conda|mamba|uv|pipx|poetry|npm|apt|apt-get|brew)\b[^&|;\n]*\b(?:install|add)\b[^&|;\n]*"
+)
+_IS_A_COMMAND = re.compile(r"(?:^|&&)\s*\{[a-z_]+\}")
 _QUOTED = re.compile(r'"[^"]*"')
 _POSIX_ONLY = (
     (re.compile(r";"), "two commands behind a semicolon", "&& between them, or run: {linux: …, windows: …}"),
@@ -55,8 +60,12 @@ def lint(
     knowledge: Knowledge,
     healthy: Mapping[str, Log],
     computed: Mapping[str, Iterable[str]],
+    from_tables: Collection[str] = (),
 ) -> list[Problem]:
-    """Every problem of one pack. `computed` says which groups each placeholder of a calculator needs."""
+    """Every problem of one pack. `computed` says which groups each placeholder of a calculator needs.
+
+    `from_tables` are those whose values stand in our tables, whatever a log says.
+    """
     own = [signature for signature in knowledge.signatures.values() if signature.id in pack.signatures]
     inside = Path(pack.directory).resolve()
     problems = [p for p in knowledge.problems if Path(p.file).resolve().is_relative_to(inside)]
@@ -66,6 +75,7 @@ def lint(
             *_test_problems(signature),
             *_placeholder_problems(signature, computed),
             *_command_problems(signature),
+            *_install_problems(signature, from_tables),
         ]
         found += _healthy_problems(signature, healthy)
         problems += [_place(pack, signature.id, *entry) for entry in found]
@@ -222,6 +232,18 @@ def _command_problems(signature: Signature) -> Iterator[Entry]:
                 break
         if "'" in unquoted:
             yield ("fix", number, "run"), "cmd takes single quotes as letters", "double quotes around an argument"
+
+
+def _install_problems(signature: Signature, from_tables: Collection[str]) -> Iterator[Entry]:
+    """Names from a log that somebody would install: whoever owns such a name on PyPI runs code there."""
+    for number, fix in enumerate(signature.fix):
+        texts = (fix.do, fix.verify, *fix.run.values())
+        parts = [part for text in texts for part in _INSTALLS.findall(text)]
+        parts += [part for command in fix.run.values() for part in _IS_A_COMMAND.findall(command)]
+        for name in dict.fromkeys(name for part in parts for name in _PLACEHOLDER.findall(part)):
+            if name not in from_tables:
+                what = f"{{{name}}} comes from a log, and nobody knows what would be installed or run under that name"
+                yield ("fix", number), what, "{module_install}, or PACKAGE and a sentence on how to find its name"
 
 
 def _duplicates(pack: PackData, own: list[Signature]) -> Iterator[Problem]:

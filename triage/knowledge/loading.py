@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib import import_module
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from triage.crash import ExitStatus
@@ -49,6 +50,7 @@ class Knowledge(NamedTuple):
     problems: tuple[Problem, ...]
     calibration: Calibration = UNFITTED
     hearsay: tuple[Hearsay, ...] = ()
+    distributions: Mapping[str, Any] = MappingProxyType({})
 
     def status_page(self, status: ExitStatus | None) -> Mapping[str, Any]:
         """The page of an exit status, of its fast-fail subcode where that has one; empty where there is none."""
@@ -134,7 +136,18 @@ def lay_over(below: Knowledge, pack: PackData) -> Knowledge:
         problems=tuple(problems),
         calibration=fitted,
         hearsay=(*below.hearsay, *(one for one in hearsay if one)),
+        distributions=_rows_added(below.distributions, pack.tables.get("distributions", {})),
     )
+
+
+def _rows_added(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    """Tables of rows with those of another pack added: a company's own modules leave ours as they are."""
+    names = (*below, *(name for name in above if name not in below))
+    tables = {name: {**below.get(name, {}), **above.get(name, {})} for name in names}
+    return {
+        name: {**table, "rows": {**below.get(name, {}).get("rows", {}), **above.get(name, {}).get("rows", {})}}
+        for name, table in tables.items()
+    }
 
 
 def _known(signature: Signature, causes: Mapping[str, Cause], *, private: bool) -> Signature:

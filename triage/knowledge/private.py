@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ from triage.knowledge.clues import Clue, SignatureError, patterns_of
 from triage.knowledge.pack import PackData, Problem
 from triage.knowledge.places import line_of
 from triage.knowledge.signature import Signature
+
+_REQUIREMENT = r"[A-Za-z0-9][A-Za-z0-9._-]*(?:\[[\w,-]+\])?(?:[<>=!~]=?[\w.*]+(?:,[<>=!~]=?[\w.*]+)*)?"
 
 
 def checked(pack: PackData) -> tuple[PackData, list[Problem]]:
@@ -43,6 +46,18 @@ def checked(pack: PackData) -> tuple[PackData, list[Problem]]:
             else:
                 noise[part].append(str(pattern))
     tables["noise"] = noise
+    distributions: dict[str, Any] = {}
+    for part, table in tables.get("distributions", {}).items():
+        rows = table.get("rows") if isinstance(table, dict) else None
+        distributions[part] = {"rows": {}}
+        for module, text in rows.items() if isinstance(rows, dict) else ((None, None),):
+            # The rows of `packages` come into commands, the others are sentences.
+            if isinstance(text, str) and (part != "packages" or re.fullmatch(_REQUIREMENT, text)):
+                distributions[part]["rows"][str(module)] = text
+            else:
+                path = (part, "rows", module) if module else (part,)
+                refuse("distributions", path, "a row is a module and the package that brings it", "cv2: opencv-python")
+    tables["distributions"] = distributions
     return pack._replace(tables=tables), problems
 
 

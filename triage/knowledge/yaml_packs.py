@@ -13,7 +13,7 @@ from triage.knowledge.pack import PackData, Problem
 
 SCHEMA = 1
 # Files at the top of a pack that are not signatures.
-TABLES = ("pack", "causes", "noise", "explanations", "documents", "versions", "calibration")
+TABLES = ("pack", "causes", "noise", "explanations", "documents", "versions", "distributions", "calibration")
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 

@@ -95,6 +95,7 @@ def _crash(crash: Crash) -> dict[str, Any]:
             "os_version": environment.os_version,
             "architecture": environment.architecture,
             "cpu": environment.cpu,
+            "providers": [provider._asdict() for provider in environment.providers],
         },
         "inputs": [_input(entry) for entry in crash.inputs],
     }

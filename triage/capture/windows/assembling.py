@@ -25,6 +25,7 @@ _HIDES_WARNINGS = 2
 
 def crash_of(program: Program, ended: Ended) -> Crash:
     """The facts of a run that failed."""
+    from triage.capture.installed import modules_not_found
     from triage.capture.machine import environment_of
 
     main = main_process(ended)
@@ -41,7 +42,7 @@ def crash_of(program: Program, ended: Ended) -> Crash:
     primary = _primary(processes, ended)
     pid = processes[primary].pid or main
     note = ended.notes.get(pid, Note())
-    environment = environment_of(note.python or program.python)
+    environment = environment_of(note.python or program.python, not_found=modules_not_found(told.exceptions))
     known = told.environment
     return told._replace(
         exceptions=tuple(error._replace(frames=_theirs(error.frames)) for error in told.exceptions),
@@ -55,6 +56,7 @@ def crash_of(program: Program, ended: Ended) -> Crash:
             cpu_flags=known.cpu_flags or environment.cpu_flags,
             gpus=environment.gpus or known.gpus,
             interpreter=environment.interpreter,
+            providers=environment.providers,
             hidden_log=_hidden(note),
         ),
         unread=(

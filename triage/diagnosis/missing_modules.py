@@ -1,0 +1,142 @@
+"""What to do about a module that Python does not find: from installed metadata and signatures/distributions.yaml to the
+sentence and the command of a fix.
+
+A command is given only for a package that one of the two knows: a name that is only guessed may be somebody else's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from triage.crash import Crash, Environment, Provider, PythonException
+
+# Each placeholder with the named groups that it needs.
+PLACEHOLDERS: Mapping[str, tuple[str, ...]] = {"module_advice": ("module",), "module_install": ("module",)}
+_PACKAGES = r"(?:site|dist)-packages/([\w.-]+)"
+
+
+class Advice(NamedTuple):
+    """What to do, and what to install for it where that is known."""
+
+    sentence: str
+    install: str | None = None
+
+
+def missing_module(module: str, crash: Crash, tables: Mapping[str, Any]) -> dict[str, str]:
+    """`module_advice`, and `module_install` where it is known what brings the module."""
+    advice = _advice(module, crash, tables)
+    filled = {"module_advice": f"{advice.sentence}."}
+    return filled | ({"module_install": f"python -m pip install {advice.install}"} if advice.install else {})
+
+
+def _advice(module: str, crash: Crash, tables: Mapping[str, Any]) -> Advice:
+    error = _error_about(module, crash)
+    packages = _rows(tables, "packages")
+    if provider := _installed(module, crash.environment):
+        return _broken(module, provider, packages)
+    for table in ("standard_library", "elsewhere"):
+        if sentence := _nearest(module, _rows(tables, table)):
+            return Advice(sentence)
+    if module not in packages and "." in module and _found_its_package(module, error):
+        return Advice(_without_part(module, packages))
+    if distribution := _nearest(module, packages):
+        return _to_install(module, distribution, crash.environment)
+    return Advice(_unknown(module, error))
+
+
+def _nearest(module: str, rows: Mapping[str, str]) -> str | None:
+    """The row of a module, else of the package that it is in."""
+    parts = module.split(".")
+    names = (".".join(parts[:length]) for length in range(len(parts), 0, -1))
+    return next((rows[name] for name in names if name in rows), None)
+
+
+def _without_part(module: str, packages: Mapping[str, str]) -> str:
+    package = module.rpartition(".")[0]
+    brought = _nearest(package, packages)
+    return (
+        f"Python finds {module.partition('.')[0]}, but no {module} in it: {_name(brought or package)} is incomplete or "
+        f"another release than the program wants, or a file of yours has the name of the package"
+    )
+
+
+def _error_about(module: str, crash: Crash) -> PythonException | None:
+    return next((error for error in reversed(crash.exceptions) if module in error.message), None)
+
+
+def _found_its_package(module: str, error: PythonException | None) -> bool:
+    """Whether the package of a dotted name was found. Python 3 puts quotes around what it missed; Python 2 did not, and
+    named the whole where the package was missing."""
+    return error is not None and f"'{module}'" in error.message
+
+
+def _installed(module: str, environment: Environment) -> Provider | None:
+    """The distribution that brings the module, or the package that it should be in."""
+    fitting = [p for p in environment.providers if module == p.module or module.startswith(f"{p.module}.")]
+    return max(fitting, key=lambda provider: len(provider.module), default=None)
+
+
+def _broken(module: str, provider: Provider, packages: Mapping[str, str]) -> Advice:
+    """A package that is there: it needs no installing, but a repair."""
+    named = f"{provider.distribution} {provider.version}"
+    if provider.module == module:
+        what = f"{named} is installed and should bring {module}, but Python does not find it: its files are missing"
+    else:
+        what = (
+            f"{named} is installed, and {provider.module} is found, but no {module} in it: it is incomplete or broken "
+            f"inside, another release than the program wants, or hidden by a file of yours called {provider.module}.py"
+        )
+    if _normal(provider.distribution) in {_normal(_name(one)) for one in packages.values()}:
+        again = f'--force-reinstall --no-deps "{provider.distribution}=={provider.version}"'
+        return Advice(f"{what}; install the same release again", again)
+    return Advice(f"{what}; install it again from where it came from, or ask its authors")
+
+
+def _to_install(module: str, distribution: str, environment: Environment) -> Advice:
+    name = _name(distribution)
+    version = {_normal(told): version for told, version in environment.packages}.get(_normal(name))
+    if version:
+        again = f'--force-reinstall --no-deps "{name}=={version}"' if re.fullmatch(r"[\w.+]+", version) else None
+        return Advice(
+            f"{name} {version}, which brings {module}, is installed: another Python runs the program than the one that "
+            "has it, or its files are missing; then install the same release again",
+            again,
+        )
+    called = "" if _normal(name) == _normal(module) else f" (the package is not called {module})"
+    quoted = distribution if distribution == name else f'"{distribution}"'
+    return Advice(f"{name} brings {module}{called}: install it into the Python that runs the program", quoted)
+
+
+def _unknown(module: str, error: PythonException | None) -> str:
+    by = _importing_package(error)
+    what = f"Find out which package provides {module}"
+    if by:
+        return f"{what}: it is imported by {by}, whose documentation says what it needs, or which is incomplete itself"
+    return (
+        f"{what}, if it is not a file of the project: the name to install is often another than the one to import, and "
+        "a package that only has the same name may be anybody's"
+    )
+
+
+def _importing_package(error: PythonException | None) -> str | None:
+    """The installed package in which the import stands."""
+    if error is None or not error.frames or error.frames[0].is_own:
+        return None
+    match = re.search(_PACKAGES, error.frames[0].file.replace("\\", "/"))
+    return match[1].removesuffix(".py") if match else None
+
+
+def _rows(tables: Mapping[str, Any], name: str) -> Mapping[str, str]:
+    rows: Mapping[str, str] = tables.get(name, {}).get("rows") or {}
+    return rows
+
+
+def _name(requirement: str) -> str:
+    """The distribution of a requirement, without the releases that it allows."""
+    return re.split(r"[<>=!~\[]", requirement, maxsplit=1)[0]
+
+
+def _normal(distribution: str) -> str:
+    return re.sub(r"[-_.]+", "-", distribution).lower()
