@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import logging
 import struct
 from collections.abc import Sequence
 from importlib.resources import files
@@ -352,6 +353,18 @@ def test_two_modules_at_the_same_address_are_both_read() -> None:
 def test_a_32_bit_program_that_a_64_bit_tool_dumped_is_told() -> None:
     dump = DumpBuilder().module(r"C:\Windows\System32\wow64cpu.dll", CUDNN)
     assert "a 64-bit tool dumped this 32-bit program" in contradictions(dump)
+
+
+def test_reading_a_dump_neither_writes_to_nor_switches_off_the_logging_of_the_program(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Other threads of a program that uses us as a library go on logging while a dump is read."""
+    switched_off: list[int] = []
+    with caplog.at_level(logging.DEBUG), monkeypatch.context() as watched:
+        watched.setattr(logging, "disable", switched_off.append)
+        dump = process_in(tensorflow_dump().handle("File")).dump
+    assert dump is not None and dump.handles == (("File", 1),)
+    assert not caplog.records and not switched_off
 
 
 # ---------------------------------------------------------------- what is broken
