@@ -9,7 +9,7 @@ import struct
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from triage.readers.minidump.shapes import Registers
+from triage.readers.minidump.streams import Registers
 
 _STACK = 1024
 _RECORD = struct.Struct(f"<17Q{_STACK}s")

@@ -11,9 +11,10 @@ from test_python_frames import CRASHED, LAYOUTS, Process, frames_of
 
 from triage.readers.minidump.delay_load import delay_imports
 from triage.readers.minidump.exact_names import ExportTable
+from triage.readers.minidump.module_list import Module
 from triage.readers.minidump.pe_files import ImageFinder
 from triage.readers.minidump.pe_image import memory_image
-from triage.readers.minidump.shapes import Module, Registers
+from triage.readers.minidump.streams import Registers
 from triage.readers.minidump.walking import MAX_FRAMES, walk
 
 STEPPED = Path(__file__).resolve().parents[3] / "fixtures" / "dumps" / "stepped"

@@ -17,8 +17,7 @@ from tiny_dump import TinyDump, read_tiny_dump
 from triage.crash import PythonFrame
 from triage.readers.minidump.pe_files import ImageFinder
 from triage.readers.minidump.python_frames import python_frames
-from triage.readers.minidump.shapes import Stack
-from triage.readers.minidump.walking import walk
+from triage.readers.minidump.walking import WalkedStack, walk
 
 SOURCES = Path(__file__).resolve().parents[3] / "fixtures" / "dumps" / "compared"
 COMPILER = "x86_64-w64-mingw32-gcc"
@@ -111,7 +110,7 @@ def lldb_frames(dump: Path, folders: list[Path]) -> list[int]:
     return [int(address, 16) for address in re.findall(r"frame #\d+: (0x[0-9a-f]+)", done.stdout)]
 
 
-def our_stack(dump: TinyDump, folders: list[Path]) -> Stack:
+def our_stack(dump: TinyDump, folders: list[Path]) -> WalkedStack:
     with ImageFinder(dump.memory, [str(folder) for folder in folders]) as finder:
         return walk(dump.modules, dump.memory, dump.registers, finder)
 

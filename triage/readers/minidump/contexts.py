@@ -3,22 +3,12 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
 
-from triage.readers.minidump.shapes import Registers
+from triage.readers.minidump.streams import ReadContext, Registers
 
 _X64 = ("rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi", *(f"r{number}" for number in range(8, 16)), "rip")
 _X86 = ("edi", "esi", "ebx", "edx", "ecx", "eax", "ebp", "eip")
 _ARM64 = (*(f"x{number}" for number in range(29)), "fp", "lr", "sp", "pc")
-
-
-def registers_in(data: bytes, architecture: str | None) -> Registers | None:
-    """The registers in a stored context, or None where it is too short or of a processor that we do not know."""
-    reader = _READERS.get(architecture or "")
-    try:
-        return reader(data) if reader else None
-    except struct.error:
-        return None
 
 
 def _x64(data: bytes) -> Registers:
@@ -37,6 +27,4 @@ def _arm64(data: bytes) -> Registers:
     return Registers("arm64", values["pc"], values["sp"], values["fp"], values)
 
 
-_READERS: dict[str, Callable[[bytes], Registers]] = {"x64": _x64, "x86": _x86, "arm64": _arm64}
-# More than any of the known ones takes; vector registers behind are not read.
-LONGEST_CONTEXT = 0x200
+CONTEXTS: dict[str, ReadContext] = {"x64": _x64, "x86": _x86, "arm64": _arm64}

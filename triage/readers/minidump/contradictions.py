@@ -6,10 +6,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from triage.crash import base_name
-from triage.readers.minidump.module_map import ModuleMap
-from triage.readers.minidump.naming import look_alike
-from triage.readers.minidump.shapes import ExceptionRecord, Module, Registers, ThreadRecord
-from triage.readers.minidump.system import System
+from triage.readers.minidump.module_list import Module, ModuleMap, look_alike
+from triage.readers.minidump.streams import ExceptionRecord, Registers, System, ThreadRecord
 
 # A breakpoint is one byte long, and some systems tell the address behind it.
 _BREAKPOINTS = {0x80000003, 0x4000001F}

@@ -9,10 +9,11 @@ import struct
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from triage.readers.minidump.module_map import ModuleMap
+from triage.readers.minidump.memory import AddressSpace
+from triage.readers.minidump.module_list import Module, ModuleMap
 from triage.readers.minidump.pe_image import DELAY_IMPORTS, Image
 from triage.readers.minidump.scanning import Images
-from triage.readers.minidump.shapes import AddressSpace, ExceptionRecord, Module
+from triage.readers.minidump.streams import ExceptionRecord
 
 MODULE_NOT_FOUND, PROCEDURE_NOT_FOUND = 0xC06D007E, 0xC06D007F
 _RECORD_64, _RECORD_32 = struct.Struct("<I4xQQQI4xQQQI"), struct.Struct("<9I")

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from triage import status
 from triage.crash import ExitStatus, Fault
-from triage.readers.minidump.memory import MemoryMap
-from triage.readers.minidump.shapes import AddressSpace, ExceptionRecord, Registers, ThreadRecord
-from triage.readers.minidump.system import System
+from triage.readers.minidump.memory import AddressSpace, MemoryRegions
+from triage.readers.minidump.streams import ExceptionRecord, Registers, System, ThreadRecord
 
 # Access violation, in-page error, guard page, stack overflow: for what, and where.
 _STACK_OVERFLOW = 0xC00000FD
@@ -50,13 +49,13 @@ def fault_of(
     registers: Registers | None,
     system: System,
     died: ExitStatus,
-    map: MemoryMap,
+    regions: MemoryRegions,
     memory: AddressSpace,
     stack: tuple[int, int] | None,
 ) -> Fault:
     """What the processor could not do. `stack` is how much of its stack the thread used, and how much it has."""
     address, access = _touched(exception, registers, system, died)
-    says = _says(address, access, registers, system, map) if address is not None else None
+    says = _says(address, access, registers, system, regions) if address is not None else None
     instruction = None
     if _family(system) == "windows" and exception.code == _STACK_OVERFLOW:
         says = "the stack is used up"
@@ -143,7 +142,9 @@ def _touched(
     return address, access
 
 
-def _says(address: int, access: str | None, registers: Registers | None, system: System, map: MemoryMap) -> str | None:
+def _says(
+    address: int, access: str | None, registers: Registers | None, system: System, regions: MemoryRegions
+) -> str | None:
     """What an address tells by itself, and by what the dump says of the memory around it."""
     lowest = 1 << (48 if system.architecture == "arm64" else 47)
     if address < _FIRST_PAGES:
@@ -155,7 +156,7 @@ def _says(address: int, access: str | None, registers: Registers | None, system:
             )
         if lowest <= address < (1 << 64) - lowest:
             return "no address that can exist (non-canonical): a pointer that was overwritten"
-    region = map.at(address)
+    region = regions.at(address)
     near_stack = registers is not None and -(1 << 12) <= address - registers.sp < _NEAR
     if region is not None and region.guard:
         return "the guard page of a stack: the stack is used up"

@@ -8,7 +8,8 @@ from __future__ import annotations
 import struct
 from typing import NamedTuple
 
-from triage.readers.minidump.pe_image import EXPORTS, Function, Image, NotHeld
+from triage.readers.minidump.memory import NotHeld
+from triage.readers.minidump.pe_image import EXPORTS, Function, Image
 
 _MAX_EXPORTS = 1 << 17
 _MAX_CHAIN = 32

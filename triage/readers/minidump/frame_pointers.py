@@ -6,8 +6,9 @@ further up, not too far, and back into code.
 
 from __future__ import annotations
 
+from triage.readers.minidump.memory import AddressSpace
 from triage.readers.minidump.scanning import Code
-from triage.readers.minidump.shapes import AddressSpace, Registers
+from triage.readers.minidump.streams import Registers
 
 _LARGEST_FRAME = 1 << 20
 # ARM64 signs return addresses in the bits that no address uses.

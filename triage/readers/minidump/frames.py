@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from triage.crash import NativeFrame, Place, PythonFrame, Thread, base_name
-from triage.readers.minidump.module_map import ModuleMap
-from triage.readers.minidump.naming import is_machinery, is_own
+from triage.readers.minidump.memory import AddressSpace
+from triage.readers.minidump.module_list import Module, ModuleMap, is_machinery, is_own
 from triage.readers.minidump.python_frames import python_frames
 from triage.readers.minidump.scanning import Images
-from triage.readers.minidump.shapes import AddressSpace, Module, Registers, Stack, ThreadRecord, WalkedFrame
-from triage.readers.minidump.walking import walk
+from triage.readers.minidump.streams import Registers, ThreadRecord
+from triage.readers.minidump.walking import WalkedFrame, WalkedStack, walk
 
 # The thread that crashed is walked in any case; the others while this lasts.
 _SECONDS_FOR_THE_REST = 1.0
@@ -87,7 +87,7 @@ class Threads:
             self.no_python = found.reason
         return found.frames
 
-    def _native(self, stack: Stack) -> tuple[NativeFrame, ...]:
+    def _native(self, stack: WalkedStack) -> tuple[NativeFrame, ...]:
         frames = tuple(self._frame(frame) for frame in stack.frames)
         if stack.left_out:
             frames += (NativeFrame(None, f"{stack.left_out:,} more frames", trust="omitted"),)

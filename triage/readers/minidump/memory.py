@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import struct
 from bisect import bisect_right
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from triage.readers.minidump import file as parts
-from triage.readers.minidump.contents import stack_extents
 from triage.readers.minidump.file import DumpFile
+from triage.readers.minidump.streams import stack_extents
 
 _RANGE = struct.Struct("<QII")
 _FULL_RANGE = struct.Struct("<QQ")
@@ -16,15 +16,27 @@ _REGION = struct.Struct("<QQIIQIIII")
 _MOST_RANGES = 1 << 18
 _MOST_REGIONS = 1 << 17
 _LONGEST_READ = 16 << 20
-# Ranges may overlap; whoever wrote this many over each other did not mean it.
+# Ranges may overlap, but no honest writer stores the same address more often than this.
 _OVERLAPS = 8
-_COMMIT, _RESERVE, _FREE = 0x1000, 0x2000, 0x10000
+_COMMIT, _RESERVE = 0x1000, 0x2000
 _GUARD, _NO_ACCESS = 0x100, 0x01
 _EXECUTABLE = 0xF0
 
 
-class Region(NamedTuple):
-    """A stretch of addresses. `state` is committed, reserved or free; the rest is what could be done there."""
+class NotHeld(Exception):
+    """The bytes that would answer are missing or make no sense."""
+
+
+class AddressSpace(Protocol):
+    """Bytes by address: the memory of a process as far as the dump holds it, or an image."""
+
+    def read(self, address: int, size: int, /) -> bytes:
+        """The bytes at an address; fewer than asked, or none, where they are not held."""
+        ...
+
+
+class MemoryRegion(NamedTuple):
+    """A range of addresses. `state` is committed, reserved or free; the rest is what could be done there."""
 
     start: int
     size: int
@@ -47,7 +59,6 @@ class DumpMemory:
         ranges = sorted(self._listed())
         self._starts = [start for start, _, _ in ranges]
         self._ranges = ranges
-        self.size = sum(size for _, size, _ in ranges)
 
     def read(self, address: int, size: int) -> bytes:
         """The bytes at an address; fewer than asked, or none, where the dump does not hold them."""
@@ -95,7 +106,7 @@ class DumpMemory:
         return found
 
 
-class MemoryMap:
+class MemoryRegions:
     """What the addresses of the process were for, where the dump tells it."""
 
     def __init__(self, dump: DumpFile) -> None:
@@ -103,22 +114,17 @@ class MemoryMap:
         self._regions = sorted(map(_region, records), key=lambda region: region.start)
         self._starts = [region.start for region in self._regions]
 
-    @property
-    def is_known(self) -> bool:
-        """Whether the dump has such a map."""
-        return bool(self._regions)
-
-    def at(self, address: int) -> Region | None:
-        """The stretch around an address."""
+    def at(self, address: int) -> MemoryRegion | None:
+        """The region around an address."""
         number = bisect_right(self._starts, address) - 1
         region = self._regions[number] if number >= 0 else None
         return region if region and region.holds(address) else None
 
 
-def _region(record: tuple[int, ...]) -> Region:
+def _region(record: tuple[int, ...]) -> MemoryRegion:
     start, _, _, _, size, state, protection, *_ = record
     named = {_COMMIT: "committed", _RESERVE: "reserved"}.get(state, "free")
-    return Region(
+    return MemoryRegion(
         start,
         size,
         named,

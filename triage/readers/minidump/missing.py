@@ -8,9 +8,8 @@ from triage.crash import NativeFrame, Process
 from triage.readers.minidump import file as parts
 from triage.readers.minidump.file import DumpFile
 from triage.readers.minidump.frames import Threads
-from triage.readers.minidump.naming import python_of
-from triage.readers.minidump.shapes import Module
-from triage.readers.minidump.system import System
+from triage.readers.minidump.module_list import Module, python_of
+from triage.readers.minidump.streams import System
 
 _MOST_BROKEN = 3
 _FULL = "a dump with full memory (procdump -ma, or MiniDumpWithFullMemory)"

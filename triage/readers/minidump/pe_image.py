@@ -6,9 +6,9 @@ Nothing here believes the image: every read may come back short, every count is 
 from __future__ import annotations
 
 import struct
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
-from triage.readers.minidump.shapes import AddressSpace
+from triage.readers.minidump.memory import AddressSpace, NotHeld
 
 EXPORTS, UNWIND_TABLE, DELAY_IMPORTS = 0, 3, 13
 _MAX_SECTIONS = 96
@@ -18,14 +18,6 @@ _ENTRY = struct.Struct("<III")
 _X64 = 0x8664
 _PAGE = 0x1000
 _LARGEST_HEADER = 4 * _PAGE
-
-
-class Bytes(Protocol):
-    """Where the bytes of an image are; addresses count from the image's start."""
-
-    def read(self, rva: int, size: int) -> bytes:
-        """The bytes at an address; fewer than asked, or none, where they are not held."""
-        ...
 
 
 class InMemory:
@@ -75,14 +67,10 @@ class Function(NamedTuple):
     unwind: int
 
 
-class NotHeld(Exception):
-    """The bytes that would answer are not there, or make no sense: nothing can be said."""
-
-
 class Image:
     """One image. `kind` says where its bytes come from: file or dump."""
 
-    def __init__(self, header: Header, held: Bytes, kind: str) -> None:
+    def __init__(self, header: Header, held: AddressSpace, kind: str) -> None:
         self.header = header
         self.kind = kind
         self._bytes = held
@@ -142,7 +130,7 @@ def memory_image(memory: AddressSpace, base: int) -> Image | None:
     return Image(header, held, "dump") if header else None
 
 
-def read_header(held: Bytes) -> Header | None:
+def read_header(held: AddressSpace) -> Header | None:
     """The PE header of some bytes, or None where they are not a PE image."""
     start = held.read(0, _PAGE)
     if len(start) < 0x40 or start[:2] != b"MZ":

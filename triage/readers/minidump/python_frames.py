@@ -12,10 +12,10 @@ from typing import NamedTuple
 from triage.crash import PythonFrame
 from triage.readers.minidump.exact_names import ExportTable
 from triage.readers.minidump.line_tables import line_of
-from triage.readers.minidump.pe_image import NotHeld
+from triage.readers.minidump.memory import AddressSpace, NotHeld
+from triage.readers.minidump.module_list import Module
 from triage.readers.minidump.python_layouts import LAYOUTS, Layout
 from triage.readers.minidump.scanning import Images
-from triage.readers.minidump.shapes import AddressSpace, Module
 
 MAX_PYTHON_FRAMES = 256
 _PYTHON_DLL = re.compile(r"python3(\d{1,2})\.dll", re.IGNORECASE)

@@ -22,29 +22,37 @@ from triage.crash import (
     RuntimeMessage,
 )
 from triage.readers.interface import Stream, Unreadable
-from triage.readers.minidump import dying, naming
+from triage.readers.minidump import dying, module_list
 from triage.readers.minidump import file as parts
-from triage.readers.minidump.contents import exception_of, modules_of, threads_of, unloaded_of
+from triage.readers.minidump.contexts import CONTEXTS
 from triage.readers.minidump.contradictions import contradictions_in
 from triage.readers.minidump.delay_load import MissingImport, missing_import
 from triage.readers.minidump.file import DumpFile, NotAMinidump
 from triage.readers.minidump.frames import Threads, faulting_module
-from triage.readers.minidump.linux import LinuxFacts, linux_facts
-from triage.readers.minidump.memory import DumpMemory, MemoryMap
+from triage.readers.minidump.memory import DumpMemory, MemoryRegions
 from triage.readers.minidump.missing import missing_in
-from triage.readers.minidump.package import handles_of
+from triage.readers.minidump.module_list import Module
 from triage.readers.minidump.pe_files import ImageFinder
-from triage.readers.minidump.shapes import ExceptionRecord, Module, Registers, ThreadRecord
 from triage.readers.minidump.stored_frames import stored
-from triage.readers.minidump.system import (
+from triage.readers.minidump.streams import (
+    ExceptionRecord,
+    LinuxFacts,
     MemoryFigures,
     ProcessTimes,
+    Registers,
     System,
+    ThreadRecord,
     assertion_of,
     comments_of,
+    exception_of,
     figures_of,
+    handles_of,
+    linux_facts,
+    modules_of,
     system_of,
+    threads_of,
     times_of,
+    unloaded_of,
 )
 from triage.readers.spooling import as_file
 
@@ -176,7 +184,7 @@ def _death(
     used = None
     if facts.system.os == "windows":
         used = dying.stack_use(exception, facts.crashed, facts.registers, memory)
-    fault = dying.fault_of(exception, facts.registers, facts.system, died, MemoryMap(dump), memory, used)
+    fault = dying.fault_of(exception, facts.registers, facts.system, died, MemoryRegions(dump), memory, used)
     missing = missing_import(exception, facts.modules, memory, images)
     return died, _with_missing_library(fault, missing)
 
@@ -197,7 +205,8 @@ def _dump(dump: DumpFile, facts: Facts) -> Dump:
 
 def _facts(dump: DumpFile) -> Facts:
     system = system_of(dump)
-    exception = exception_of(dump, system.architecture)
+    read_context = CONTEXTS.get(system.architecture or "")
+    exception = exception_of(dump, read_context)
     return Facts(
         system,
         times_of(dump),
@@ -205,7 +214,7 @@ def _facts(dump: DumpFile) -> Facts:
         linux_facts(dump),
         modules_of(dump),
         unloaded_of(dump),
-        threads_of(dump, system.architecture),
+        threads_of(dump, read_context),
         exception,
         exception is not None and dying.asked_for(exception, system),
     )
@@ -240,12 +249,12 @@ def _environment(dump: DumpFile, facts: Facts) -> Environment:
     return Environment(
         os={"android": "linux"}.get(system.os or "", system.os),
         os_version=f"{system.version} ({build})" if system.version and build else system.version or build,
-        python=naming.python_of(facts.modules),
+        python=module_list.python_of(facts.modules),
         cpu_flags=facts.linux.cpu_flags,
-        libraries=naming.libraries_of(facts.modules),
+        libraries=module_list.libraries_of(facts.modules),
         libraries_complete=whole,
-        loaded_twice=naming.loaded_twice(facts.modules),
-        interpreter=naming.interpreter_of(facts.modules),
+        loaded_twice=module_list.loaded_twice(facts.modules),
+        interpreter=module_list.interpreter_of(facts.modules),
         architecture=system.architecture,
         cpu=facts.linux.cpu or system.cpu,
     )

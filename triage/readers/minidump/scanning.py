@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from triage.readers.minidump.module_map import ModuleMap
+from triage.readers.minidump.memory import AddressSpace
+from triage.readers.minidump.module_list import Module, ModuleMap
 from triage.readers.minidump.pe_image import Image
-from triage.readers.minidump.shapes import AddressSpace, Module
 
 _LONGEST_CALL = 8
 _MAX_WORDS = 8192

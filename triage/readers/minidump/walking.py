@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from triage.readers.minidump.exact_names import ExportTable, exact_name
 from triage.readers.minidump.frame_pointers import arm64_caller, bad_jump_caller, x86_caller
-from triage.readers.minidump.module_map import ModuleMap
-from triage.readers.minidump.pe_image import Image, NotHeld
+from triage.readers.minidump.memory import AddressSpace, NotHeld
+from triage.readers.minidump.module_list import Module, ModuleMap
+from triage.readers.minidump.pe_image import Image
 from triage.readers.minidump.scanning import Code, Images, modules_seen
-from triage.readers.minidump.shapes import AddressSpace, Module, Registers, Stack, WalkedFrame
+from triage.readers.minidump.streams import Registers
 from triage.readers.minidump.x64_leaves import leave_leaf
 from triage.readers.minidump.x64_machine import RSP, Machine, machine_of
 from triage.readers.minidump.x64_unwinding import unwind
@@ -19,7 +21,34 @@ MAX_FRAMES = 256
 _MAX_WALKED = 8192
 
 
-def walk(modules: Iterable[Module], memory: AddressSpace, registers: Registers, images: Images) -> Stack:
+class WalkedFrame(NamedTuple):
+    """One frame, innermost first. `trust` says how it was found: context, cfi, leaf or frame_pointer.
+
+    `function` is only there where its name is exact; `offset` counts from the function, or else from the module.
+    """
+
+    pc: int
+    sp: int
+    trust: str
+    module: str | None = None
+    function: str | None = None
+    offset: int | None = None
+
+
+class WalkedStack(NamedTuple):
+    """A walked thread. `seen` are modules found by scanning: addresses lay about on the stack, which is no call.
+
+    `left_out` counts frames further out that were walked and not kept (a stack that ran over repeats itself);
+    `wanted` is the module whose PE file would let the walk go on.
+    """
+
+    frames: tuple[WalkedFrame, ...] = ()
+    seen: tuple[str, ...] = ()
+    left_out: int = 0
+    wanted: str | None = None
+
+
+def walk(modules: Iterable[Module], memory: AddressSpace, registers: Registers, images: Images) -> WalkedStack:
     """Walk one thread from its registers. `images` finds the PE images that x64 needs to go further than the pc."""
     return _Walk(ModuleMap(modules), memory, images).run(registers)
 
@@ -35,14 +64,14 @@ class _Walk:
         self._walked = 0
         self._wanted: str | None = None
 
-    def run(self, registers: Registers) -> Stack:
+    def run(self, registers: Registers) -> WalkedStack:
         self._add(registers.pc, registers.sp, "context")
         whole, sp = self._x64(registers) if registers.architecture == "x64" else self._chain(registers)
         seen: tuple[str, ...] = ()
         if not whole and self._walked < _MAX_WALKED:
             width = 4 if registers.architecture == "x86" else 8
             seen = modules_seen(self._code, self._memory, sp, width, registers.architecture)
-        return Stack(tuple(self._frames), seen, self._walked - len(self._frames), self._wanted)
+        return WalkedStack(tuple(self._frames), seen, self._walked - len(self._frames), self._wanted)
 
     def _x64(self, registers: Registers) -> tuple[bool, int]:
         """Whether the stack was followed to its end, and the stack pointer where it was left."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from triage.readers.minidump.pe_image import NotHeld
-from triage.readers.minidump.shapes import AddressSpace, Registers
+from triage.readers.minidump.memory import AddressSpace, NotHeld
+from triage.readers.minidump.streams import Registers
 
 RSP = 4
 WORD = 8

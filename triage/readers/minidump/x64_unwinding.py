@@ -10,7 +10,8 @@ import struct
 from typing import NamedTuple
 
 from triage.readers.minidump.exact_names import chained
-from triage.readers.minidump.pe_image import Function, Image, NotHeld
+from triage.readers.minidump.memory import NotHeld
+from triage.readers.minidump.pe_image import Function, Image
 from triage.readers.minidump.x64_epilogs import leave_epilog
 from triage.readers.minidump.x64_machine import RSP, TOP, WORD, Machine
 

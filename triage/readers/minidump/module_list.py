@@ -1,13 +1,14 @@
-"""The modules of a dump as libraries: the names that signatures ask for, and versions that mean what they seem to."""
+"""The modules of a process: which of them holds an address, which library it is, and whether it is the person's own."""
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from triage.crash import Library, base_name
 from triage.native import libraries
-from triage.readers.minidump.shapes import Module
 
 _PYTHON = re.compile(r"(?i)^(?:lib)?python(\d)\.?(\d+)(?:[td]|_d)?(?:\.dll|\.so)")
 _INTERPRETER = re.compile(r"(?i)^(?:vrt)?python(?:w|[\d.]+)?(?:_d)?(?:\.exe)?$")
@@ -46,6 +47,42 @@ _INSTALLED = re.compile(
 _OF_OTHERS = re.compile(
     r"(?i)^(?:cu(?:dnn|da|blas|fft|rand|solver|sparse|pti)|nv|mkl_|libiomp|libomp|vcomp|zlib|_pywrap_)"
 )
+
+
+class Module(NamedTuple):
+    """A library or the program itself. `name` is its path as the dump has it.
+
+    `timestamp` and `size` are those of its PE header; together they identify the build.
+    """
+
+    base: int
+    size: int
+    name: str
+    timestamp: int = 0
+    checksum: int = 0
+    version: str | None = None
+
+    @property
+    def file(self) -> str:
+        """Its name without the folders."""
+        return base_name(self.name) if self.name else "unnamed module"
+
+    def holds(self, address: int) -> bool:
+        """Whether an address lies in it."""
+        return self.base <= address < self.base + self.size
+
+
+class ModuleMap:
+    """The modules of a process by address, found by bisection: scanning a stack asks thousands of times."""
+
+    def __init__(self, modules: Iterable[Module]) -> None:
+        self._modules = sorted((module for module in modules if module.size > 0), key=lambda module: module.base)
+        self._starts = [module.base for module in self._modules]
+
+    def at(self, address: int) -> Module | None:
+        """The module that holds an address."""
+        index = bisect_right(self._starts, address) - 1
+        return self._modules[index] if index >= 0 and self._modules[index].holds(address) else None
 
 
 def libraries_of(modules: Iterable[Module]) -> tuple[Library, ...]:
@@ -103,7 +140,7 @@ def _version(module: Module) -> str | None:
         return None
     if match := _OF_DRIVER.match(module.version):
         number = int(match[1])
-        # cuDNN's own number stands nowhere then.
+        # Nothing tells the number of cuDNN itself then.
         return None if module.file.lower().startswith("cudnn") else f"{number // 1000}.{number % 1000 // 10}"
     cudnn = _CUDNN.match(module.file)
     if cudnn and module.version.split(".")[0] != cudnn[1]:
