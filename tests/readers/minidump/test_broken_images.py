@@ -7,13 +7,11 @@ from pathlib import Path
 
 from pe_making import FakeMemory, as_loaded, make_pe
 from stepping import SteppedMemory, steps
-from test_python_frames import CRASHED, LAYOUTS, Process, frames_of
+from test_cpython import CRASHED, LAYOUTS, Process, frames_of
 
-from triage.readers.minidump.delay_load import delay_imports
-from triage.readers.minidump.exact_names import ExportTable
 from triage.readers.minidump.module_list import Module
+from triage.readers.minidump.pe import ExportTable, delay_imports, memory_image
 from triage.readers.minidump.pe_files import ImageFinder
-from triage.readers.minidump.pe_image import memory_image
 from triage.readers.minidump.streams import Registers
 from triage.readers.minidump.walking import MAX_FRAMES, walk
 

@@ -10,8 +10,8 @@ import pytest
 from stepping import SteppedMemory, steps
 
 from triage.readers.minidump.module_list import Module
+from triage.readers.minidump.pe import memory_image
 from triage.readers.minidump.pe_files import ImageFinder
-from triage.readers.minidump.pe_image import memory_image
 from triage.readers.minidump.walking import walk
 
 STEPPED = Path(__file__).resolve().parents[3] / "fixtures" / "dumps" / "stepped"

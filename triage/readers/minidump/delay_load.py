@@ -11,15 +11,12 @@ from typing import NamedTuple
 
 from triage.readers.minidump.memory import AddressSpace
 from triage.readers.minidump.module_list import Module, ModuleMap
-from triage.readers.minidump.pe_image import DELAY_IMPORTS, Image
-from triage.readers.minidump.scanning import Images
+from triage.readers.minidump.pe_files import Images
 from triage.readers.minidump.streams import ExceptionRecord
 
 MODULE_NOT_FOUND, PROCEDURE_NOT_FOUND = 0xC06D007E, 0xC06D007F
 _RECORD_64, _RECORD_32 = struct.Struct("<I4xQQQI4xQQQI"), struct.Struct("<9I")
 _LONGEST_NAME = 512
-_MAX_DELAYED = 512
-_BY_ADDRESS = 1  # an attribute of an entry: its fields count from the start of the image
 
 
 class MissingImport(NamedTuple):
@@ -58,18 +55,3 @@ def _text(address: int, modules: ModuleMap, memory: AddressSpace, images: Images
         data = image.read(address - module.base, _LONGEST_NAME) if module and image else b""
     text, end, _ = data.partition(b"\0")
     return text.decode("ascii", "replace") if text and end else None
-
-
-def delay_imports(image: Image) -> tuple[str, ...]:
-    """The DLLs that an image loads only when they are first called."""
-    table, _ = image.directory(DELAY_IMPORTS)
-    names = []
-    for number in range(_MAX_DELAYED if table else 0):
-        entry = image.read(table + 32 * number, 32)
-        if len(entry) < 32 or not any(entry):
-            break
-        attributes, name = struct.unpack_from("<II", entry)
-        text = image.text(name) if attributes & _BY_ADDRESS else None
-        if text:
-            names.append(text)
-    return tuple(names)

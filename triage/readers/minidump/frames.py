@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from triage.crash import NativeFrame, Place, PythonFrame, Thread, base_name
+from triage.readers.minidump.cpython import python_frames
 from triage.readers.minidump.memory import AddressSpace
 from triage.readers.minidump.module_list import Module, ModuleMap, is_machinery, is_own
-from triage.readers.minidump.python_frames import python_frames
-from triage.readers.minidump.scanning import Images
+from triage.readers.minidump.pe_files import Images
 from triage.readers.minidump.streams import Registers, ThreadRecord
 from triage.readers.minidump.walking import WalkedFrame, WalkedStack, walk
 

@@ -11,17 +11,26 @@ import os
 import re
 import stat
 from collections.abc import Iterable, Iterator
+from typing import Protocol
 
 from triage.native.named_files import NamedFiles
 from triage.readers.minidump.memory import AddressSpace
 from triage.readers.minidump.module_list import Module
-from triage.readers.minidump.pe_image import Header, Image, memory_image, read_header
+from triage.readers.minidump.pe import Header, Image, memory_image, read_header
 
 _SUFFIXES = (".dll", ".exe", ".pyd", ".drv", ".ocx", ".cpl", ".sys")
 _MAX_FILES_LOOKED_AT = 200_000
 _MAX_SAME_NAME = 16
 # A path of another machine, \\server\share or \??\UNC, would make us talk to that machine: only drives are opened.
 _ON_A_DRIVE = re.compile(r"[A-Za-z]:[\\/]")
+
+
+class Images(Protocol):
+    """Where the images of modules are found."""
+
+    def image(self, module: Module) -> Image | None:
+        """The image of a module, if it is found anywhere."""
+        ...
 
 
 class InFile:

@@ -6,24 +6,15 @@ stack and never becomes one.
 
 from __future__ import annotations
 
-from typing import Protocol
-
 from triage.readers.minidump.memory import AddressSpace
 from triage.readers.minidump.module_list import Module, ModuleMap
-from triage.readers.minidump.pe_image import Image
+from triage.readers.minidump.pe import Image
+from triage.readers.minidump.pe_files import Images
 
 _LONGEST_CALL = 8
 _MAX_WORDS = 8192
 _MAX_NAMES = 32
 _FIRST_SECTION = 0x1000
-
-
-class Images(Protocol):
-    """Whoever finds the images of modules."""
-
-    def image(self, module: Module) -> Image | None:
-        """The image of a module, if it is found anywhere."""
-        ...
 
 
 class Code:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from triage.readers.minidump.exact_names import ExportTable, exact_name
 from triage.readers.minidump.frame_pointers import arm64_caller, bad_jump_caller, x86_caller
 from triage.readers.minidump.memory import AddressSpace, NotHeld
 from triage.readers.minidump.module_list import Module, ModuleMap
-from triage.readers.minidump.pe_image import Image
-from triage.readers.minidump.scanning import Code, Images, modules_seen
+from triage.readers.minidump.pe import ExportTable, Image, exact_name
+from triage.readers.minidump.pe_files import Images
+from triage.readers.minidump.scanning import Code, modules_seen
 from triage.readers.minidump.streams import Registers
 from triage.readers.minidump.x64_leaves import leave_leaf
 from triage.readers.minidump.x64_machine import RSP, Machine, machine_of

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from triage.readers.minidump.exact_names import primary
 from triage.readers.minidump.memory import NotHeld
-from triage.readers.minidump.pe_image import Function, Image
+from triage.readers.minidump.pe import Function, Image, primary
 from triage.readers.minidump.x64_machine import RSP, TOP, Machine
 
 # lea rsp with a large distance, pops of all registers, and the jump

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from triage.readers.minidump.pe_image import Image
+from triage.readers.minidump.pe import Image
 from triage.readers.minidump.x64_machine import WORD, Machine
 
 # The one leaf that breaks the rule, and where each stack overflow of a library built by GCC is found: its stack probe

@@ -9,9 +9,8 @@ from __future__ import annotations
 import struct
 from typing import NamedTuple
 
-from triage.readers.minidump.exact_names import chained
 from triage.readers.minidump.memory import NotHeld
-from triage.readers.minidump.pe_image import Function, Image
+from triage.readers.minidump.pe import Function, Image, chained
 from triage.readers.minidump.x64_epilogs import leave_epilog
 from triage.readers.minidump.x64_machine import RSP, TOP, WORD, Machine
 

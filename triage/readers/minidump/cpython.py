@@ -1,6 +1,7 @@
-"""The Python frames of a thread, read out of the interpreter's own memory in a dump that holds all of it.
+"""The Python frames of a thread, read out of the memory of CPython in a dump that holds all of it.
 
-From `_PyRuntime`, which the Python DLL exports, to the interpreters, to the thread with the same number, to its frames.
+The way leads from `_PyRuntime`, which the Python DLL exports, to the interpreters, to the thread with the same number
+and to its frames. Where each of them keeps the next is in `LAYOUTS`; the line comes from the table of the code object.
 """
 
 from __future__ import annotations
@@ -10,12 +11,10 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from triage.crash import PythonFrame
-from triage.readers.minidump.exact_names import ExportTable
-from triage.readers.minidump.line_tables import line_of
 from triage.readers.minidump.memory import AddressSpace, NotHeld
 from triage.readers.minidump.module_list import Module
-from triage.readers.minidump.python_layouts import LAYOUTS, Layout
-from triage.readers.minidump.scanning import Images
+from triage.readers.minidump.pe import ExportTable
+from triage.readers.minidump.pe_files import Images
 
 MAX_PYTHON_FRAMES = 256
 _PYTHON_DLL = re.compile(r"python3(\d{1,2})\.dll", re.IGNORECASE)
@@ -25,6 +24,94 @@ _INTERPRETER_NEXT, _THREAD_NEXT, _THREAD_INTERPRETER = 0, 8, 16
 _LENGTH, _STATE, _BYTES_DATA = 16, 32, 32
 _ENCODINGS = {1: "latin-1", 2: "utf-16-le", 4: "utf-32-le"}
 _FULL = "a dump with full memory (MiniDumpWithFullMemory, or procdump -ma) holds them"
+# The kinds of entries in the line table of 3.11 and later.
+_NO_LINE, _LONG, _NO_COLUMNS = 15, 14, 13
+_ONE_LINE = range(10, 13)
+
+
+class Layout(NamedTuple):
+    """Offsets in bytes, in the 64-bit builds of one version for Windows.
+
+    `lines` names the form of the line table: lnotab, linetable (3.10) or locations (3.11 on). `current` leads from a
+    thread to its frame, from 3.11 on by way of the C frame, which keeps it at `current_in`. `position` is the last
+    instruction: its address where `code_instructions` says where those begin, else its number. Frames whose owner is
+    `no_code_owner` (offset, value) are of C and have no code.
+    """
+
+    lines: str
+    runtime_interpreters: int
+    interpreter_threads: int
+    thread_id: int
+    current: int
+    current_in: int | None
+    frame_back: int
+    frame_code: int
+    position: int
+    code_first_line: int
+    code_file: int
+    code_name: int
+    code_lines: int
+    code_instructions: int | None
+    text: int
+    wide_text: int
+    no_code_owner: tuple[int, int] | None = None
+
+
+_FRAME_OBJECTS = Layout(
+    lines="lnotab",
+    runtime_interpreters=32,
+    interpreter_threads=8,
+    thread_id=176,
+    current=24,
+    current_in=None,
+    frame_back=24,
+    frame_code=32,
+    position=104,
+    code_first_line=40,
+    code_file=104,
+    code_name=112,
+    code_lines=120,
+    code_instructions=None,
+    text=48,
+    wide_text=72,
+)
+_FRAME_RECORDS = Layout(
+    lines="locations",
+    runtime_interpreters=40,
+    interpreter_threads=16,
+    thread_id=156,
+    current=56,
+    current_in=8,
+    frame_back=48,
+    frame_code=32,
+    position=56,
+    code_first_line=72,
+    code_file=112,
+    code_name=128,
+    code_lines=136,
+    code_instructions=184,
+    text=48,
+    wide_text=72,
+)
+# Fixed for all releases of a version. 3.8 to 3.10 link frame objects; from 3.11 on frames are plain records.
+LAYOUTS = {
+    (3, 8): _FRAME_OBJECTS,
+    (3, 9): _FRAME_OBJECTS,
+    (3, 10): _FRAME_OBJECTS._replace(lines="linetable", position=96),
+    (3, 11): _FRAME_RECORDS,
+    (3, 12): _FRAME_RECORDS._replace(
+        interpreter_threads=72,
+        thread_id=140,
+        current_in=0,
+        frame_back=8,
+        frame_code=0,
+        code_first_line=68,
+        code_instructions=192,
+        text=40,
+        wide_text=56,
+        no_code_owner=(70, 3),
+    ),
+}
 
 
 class PythonStack(NamedTuple):
@@ -146,3 +233,74 @@ class _Interpreter:
         if len(data) != size:
             raise NotHeld
         return data
+
+
+def line_of(form: str, table: bytes, first_line: int, instruction: int) -> int | None:
+    """The line of an instruction, counted in units of two bytes; None where the compiler gave it none."""
+    if form == "locations":
+        return _by_ranges(_locations(table), first_line, instruction)
+    if form == "linetable":
+        return _by_ranges(_pairs(table), first_line, instruction)
+    return _by_steps(table, first_line, instruction)
+
+
+def _by_ranges(ranges: Iterator[tuple[int, int, bool]], first_line: int, instruction: int) -> int | None:
+    """`ranges` are a length, the step to its line, and whether it has a line at all."""
+    line, start = first_line, 0
+    for length, step, has_line in ranges:
+        line += step
+        if start <= instruction < start + length:
+            return line if has_line else None
+        start += length
+    return None
+
+
+def _by_steps(table: bytes, first_line: int, instruction: int) -> int:
+    """Up to 3.9: pairs of steps, in bytes of code and in lines."""
+    line, at = first_line, 0
+    for index in range(0, len(table) - 1, 2):
+        at += table[index]
+        if at > 2 * instruction:
+            break
+        line += _signed(table[index + 1])
+    return line
+
+
+def _pairs(table: bytes) -> Iterator[tuple[int, int, bool]]:
+    """3.10: pairs of a length in bytes of code and a step in lines, where -128 says that there is no line."""
+    for index in range(0, len(table) - 1, 2):
+        step = _signed(table[index + 1])
+        yield table[index] // 2, 0 if step == -128 else step, step != -128
+
+
+def _locations(table: bytes) -> Iterator[tuple[int, int, bool]]:
+    """From 3.11 on: entries that begin with a byte whose top bit is set: four bits of kind, three of length."""
+    at = 0
+    while at < len(table):
+        first = table[at]
+        kind, length = (first >> 3) & 15, (first & 7) + 1
+        step = 0
+        if kind in (_LONG, _NO_COLUMNS):
+            step = _varint(table, at + 1)
+            step = -(step >> 1) if step & 1 else step >> 1
+        elif kind in _ONE_LINE:
+            step = kind - _ONE_LINE.start
+        yield length, step, kind != _NO_LINE
+        at += 1
+        while at < len(table) and not table[at] & 0x80:
+            at += 1
+
+
+def _varint(table: bytes, at: int) -> int:
+    """A number in pieces of six bits, the lowest first; the seventh says that another piece follows."""
+    value = shift = 0
+    for byte in table[at : at + 6]:
+        value |= (byte & 63) << shift
+        shift += 6
+        if not byte & 64:
+            break
+    return value
+
+
+def _signed(byte: int) -> int:
+    return byte - 256 if byte > 127 else byte

@@ -1,6 +1,7 @@
-"""A PE image (a DLL or a program of Windows), read by relative virtual address, out of its file or out of the dump.
+"""A PE image (a DLL or a program of Windows): its header, unwind table, exports and delayed imports.
 
-Nothing here believes the image: every read may come back short, every count is bounded, and no broken image raises.
+It is read by relative virtual address, out of its file or out of the dump. Nothing here believes the image: every read
+may come back short, and every count is bounded.
 """
 
 from __future__ import annotations
@@ -18,6 +19,12 @@ _ENTRY = struct.Struct("<III")
 _X64 = 0x8664
 _PAGE = 0x1000
 _LARGEST_HEADER = 4 * _PAGE
+_MAX_EXPORTS = 1 << 17
+_EXPORTS = struct.Struct("<5I")
+_MAX_CHAIN = 32
+_CHAINED = 0x4
+_MAX_DELAYED = 512
+_BY_ADDRESS = 1  # an attribute of a delayed import: its fields count from the start of the image
 
 
 class InMemory:
@@ -42,7 +49,7 @@ class Section(NamedTuple):
     executable: bool
 
     def holds(self, rva: int) -> bool:
-        """Whether an address lies inside of it."""
+        """Whether an address lies in it."""
         return self.rva <= rva < self.rva + self.size
 
 
@@ -102,7 +109,7 @@ class Image:
     def function_at(self, rva: int) -> Function | None:
         """The entry of the unwind table that covers an address; None where the table is there and has none.
 
-        Found by halving on the bytes: the table of a large library has a million entries.
+        Found by bisection on the bytes: the table of a large library has a million entries.
         """
         table, size = self.directory(UNWIND_TABLE)
         if self.header.machine != _X64 or not table or size < _ENTRY.size:
@@ -172,3 +179,90 @@ def _section(data: bytes, at: int) -> Section:
     (flags,) = struct.unpack_from("<I", data, at + 36)
     # The loader rounds the place in the file down to whole disk sectors.
     return Section(rva, size or file_size, file_offset & ~0x1FF, file_size, bool(flags & _EXECUTABLE))
+
+
+def primary(image: Image, function: Function) -> Function:
+    """The function that a part of a function belongs to: compilers move cold code away and chain its unwind data."""
+    for _ in range(_MAX_CHAIN):
+        parent = chained(image, function.unwind)
+        if parent is None:
+            return function
+        function = parent
+    raise NotHeld
+
+
+def chained(image: Image, unwind: int) -> Function | None:
+    """The entry that some unwind data continues with, if it is chained."""
+    head = image.read_exactly(unwind, 4)
+    if not (head[0] >> 3) & _CHAINED:
+        return None
+    after_codes = unwind + 4 + 2 * ((head[2] + 1) & ~1)
+    return Function(*struct.unpack("<III", image.read_exactly(after_codes, 12)))
+
+
+class ExactName(NamedTuple):
+    """The exported name of a function, and where it begins."""
+
+    name: str
+    begin: int
+
+
+class ExportTable:
+    """The exported names of an image, read once. `names` has the first name of each address."""
+
+    def __init__(self, image: Image) -> None:
+        self._image = image
+        self.names: dict[int, str] = {}
+        self.addresses: dict[str, int] = {}
+        try:
+            self._read()
+        except NotHeld:
+            return
+
+    def _read(self) -> None:
+        image = self._image
+        table, size = image.directory(EXPORTS)
+        if not table:
+            return
+        count, name_count, addresses, names, ordinals = _EXPORTS.unpack(image.read_exactly(table + 20, 20))
+        if count > _MAX_EXPORTS or name_count > _MAX_EXPORTS:
+            return
+        where = struct.unpack(f"<{count}I", image.read_exactly(addresses, 4 * count)) if count else ()
+        places = struct.unpack(f"<{name_count}I", image.read_exactly(names, 4 * name_count)) if name_count else ()
+        numbers = struct.unpack(f"<{name_count}H", image.read_exactly(ordinals, 2 * name_count)) if name_count else ()
+        for place, number in zip(places, numbers, strict=True):
+            if number >= count or table <= where[number] < table + size:  # in the table itself: a forwarder's text
+                continue
+            name = image.text(place)
+            if name:
+                self.names.setdefault(where[number], name)
+                self.addresses.setdefault(name, where[number])
+
+
+def exact_name(image: Image, exports: ExportTable, rva: int) -> ExactName | None:
+    """The function that holds an address, if an export points exactly to its beginning.
+
+    The nearest export before an address is no name for it: hundreds of functions without a name lie between two.
+    """
+    try:
+        function = image.function_at(rva)
+        begin = primary(image, function).begin if function else None
+    except NotHeld:
+        return None
+    name = exports.names.get(begin) if begin is not None else None
+    return ExactName(name, begin) if name and begin is not None else None
+
+
+def delay_imports(image: Image) -> tuple[str, ...]:
+    """The DLLs that an image loads only when they are first called."""
+    table, _ = image.directory(DELAY_IMPORTS)
+    names = []
+    for number in range(_MAX_DELAYED if table else 0):
+        entry = image.read(table + 32 * number, 32)
+        if len(entry) < 32 or not any(entry):
+            break
+        attributes, name = struct.unpack_from("<II", entry)
+        text = image.text(name) if attributes & _BY_ADDRESS else None
+        if text:
+            names.append(text)
+    return tuple(names)

@@ -4,7 +4,7 @@ import pytest
 from pe_making import BASE, CODE, STACK, FakeMemory, as_loaded, code, make_pe, unwind_info, words
 
 from triage.readers.minidump.memory import NotHeld
-from triage.readers.minidump.pe_image import Function, Image, memory_image
+from triage.readers.minidump.pe import Function, Image, memory_image
 from triage.readers.minidump.x64_machine import RSP, Machine
 from triage.readers.minidump.x64_unwinding import read_unwind_info, unwind
 

@@ -22,7 +22,7 @@ from pe_making import (
 
 from triage.readers.minidump.delay_load import missing_import
 from triage.readers.minidump.module_list import Module
-from triage.readers.minidump.pe_image import memory_image
+from triage.readers.minidump.pe import memory_image
 from triage.readers.minidump.scanning import ends_in_call
 from triage.readers.minidump.streams import ExceptionRecord, Registers
 from triage.readers.minidump.walking import MAX_FRAMES, walk

@@ -8,11 +8,9 @@ from pe_making import BASE, CODE, SIZE, TIMESTAMP, FakeImages, FakeMemory, as_lo
 
 from triage.crash import PythonFrame
 from triage.readers.minidump import walking
-from triage.readers.minidump.line_tables import line_of
+from triage.readers.minidump.cpython import LAYOUTS, MAX_PYTHON_FRAMES, Layout, line_of, python_frames
 from triage.readers.minidump.module_list import Module
-from triage.readers.minidump.pe_image import memory_image
-from triage.readers.minidump.python_frames import MAX_PYTHON_FRAMES, python_frames
-from triage.readers.minidump.python_layouts import LAYOUTS, Layout
+from triage.readers.minidump.pe import memory_image
 
 HEAP = 0x10_0000
 RUNTIME, INTERPRETER, THREADS, C_FRAME = HEAP, HEAP + 0x1000, HEAP + 0x2000, HEAP + 0x4000
