@@ -3,10 +3,9 @@
 import pytest
 from pe_making import BASE, CODE, STACK, FakeMemory, as_loaded, code, make_pe, unwind_info, words
 
+from triage.readers.minidump.amd64 import RSP, RegisterFile, read_unwind_info, unwind
 from triage.readers.minidump.memory import NotHeld
 from triage.readers.minidump.pe import Function, Image, memory_image
-from triage.readers.minidump.x64_machine import RSP, Machine
-from triage.readers.minidump.x64_unwinding import read_unwind_info, unwind
 
 PUSH, LARGE, SMALL, SET_FRAME, SAVE, SAVE_FAR, EPILOG, SPARE, XMM, XMM_FAR, MACHINE_FRAME = range(11)
 RBX, RBP, RSI, R12 = 3, 5, 6, 12
@@ -24,14 +23,14 @@ def machine_after(
     text: bytes = NOTHING_LEAVES,
     interrupted: bool = True,
     **registers: int,
-) -> Machine:
+) -> RegisterFile:
     """The registers of the caller of a function that has this unwind data and stands at `at`."""
     image, memory = loaded(info, stack, text)
     values = [0] * 16
     values[RSP] = STACK
     for name, value in registers.items():
         values[int(name[1:])] = value
-    machine = Machine(memory, BASE + CODE + at, values)
+    machine = RegisterFile(memory, BASE + CODE + at, values)
     unwind(machine, image, BASE, image.function_at(CODE + at), interrupted=interrupted)
     return machine
 
@@ -84,7 +83,7 @@ def test_saved_vector_registers_are_passed_over():
 def test_a_machine_frame_leads_to_the_interrupted_instruction(error_code):
     info = unwind_info(code(0, MACHINE_FRAME, error_code))
     image, memory = loaded(info, words(*[9] * error_code, CALLER, 0x33, 0, STACK + 0x800, 0x2B))
-    machine = Machine(memory, BASE + CODE + BODY, [STACK] * 16)
+    machine = RegisterFile(memory, BASE + CODE + BODY, [STACK] * 16)
     assert unwind(machine, image, BASE, image.function_at(CODE + BODY), interrupted=True) is True
     assert (machine.pc, machine.registers[RSP]) == (CALLER, STACK + 0x800)
 
@@ -114,7 +113,7 @@ def test_chained_data_goes_on_with_that_of_the_function():
     functions = [(CODE, CODE + 0x40, whole), (CODE + 0x40, CODE + 0x80, part)]
     memory = FakeMemory({BASE: as_loaded(make_pe(NOTHING_LEAVES, functions)), STACK: words(6, 3, CALLER)})
     image = memory_image(memory, BASE)
-    machine = Machine(memory, BASE + CODE + 0x50, [STACK] * 16)
+    machine = RegisterFile(memory, BASE + CODE + 0x50, [STACK] * 16)
     unwind(machine, image, BASE, image.function_at(CODE + 0x50), interrupted=True)
     assert (machine.registers[RSI], machine.registers[RBX], machine.pc) == (6, 3, CALLER)
 
@@ -180,7 +179,7 @@ def test_a_stack_that_the_dump_does_not_hold_ends_it():
 
 def test_an_unwind_table_entry_may_only_point_to_another():
     image, memory = loaded(unwind_info(code(1, PUSH, RBX), prolog=1), words(7, CALLER))
-    machine = Machine(memory, BASE + CODE + BODY, [STACK] * 16)
+    machine = RegisterFile(memory, BASE + CODE + BODY, [STACK] * 16)
     unwind(machine, image, BASE, Function(CODE, CODE + END, 0x3000 | 1), interrupted=True)
     assert machine.pc == CALLER
 

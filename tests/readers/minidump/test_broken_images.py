@@ -13,7 +13,7 @@ from triage.readers.minidump.module_list import Module
 from triage.readers.minidump.pe import ExportTable, delay_imports, memory_image
 from triage.readers.minidump.pe_files import ImageFinder
 from triage.readers.minidump.streams import Registers
-from triage.readers.minidump.walking import MAX_FRAMES, walk
+from triage.readers.minidump.walk import MAX_FRAMES, walk
 
 STEPPED = Path(__file__).resolve().parents[3] / "fixtures" / "dumps" / "stepped"
 BASE = 0x1_4000_0000

@@ -7,7 +7,7 @@ import pytest
 from pe_making import BASE, CODE, SIZE, TIMESTAMP, FakeImages, FakeMemory, as_loaded, make_pe
 
 from triage.crash import PythonFrame
-from triage.readers.minidump import walking
+from triage.readers.minidump import walk
 from triage.readers.minidump.cpython import LAYOUTS, MAX_PYTHON_FRAMES, Layout, line_of, python_frames
 from triage.readers.minidump.module_list import Module
 from triage.readers.minidump.pe import memory_image
@@ -149,7 +149,7 @@ def sample(values):
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="the table of this Python has an older form")
 def test_lines_are_those_that_this_python_gives_itself():
     """Every instruction of our own functions, against co_lines."""
-    codes = [sample.__code__, compile(Path(walking.__file__).read_text("utf-8"), "walking.py", "exec")]
+    codes = [sample.__code__, compile(Path(walk.__file__).read_text("utf-8"), "walk.py", "exec")]
     checked = 0
     while codes:
         code = codes.pop()

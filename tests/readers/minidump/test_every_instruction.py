@@ -12,7 +12,7 @@ from stepping import SteppedMemory, steps
 from triage.readers.minidump.module_list import Module
 from triage.readers.minidump.pe import memory_image
 from triage.readers.minidump.pe_files import ImageFinder
-from triage.readers.minidump.walking import walk
+from triage.readers.minidump.walk import walk
 
 STEPPED = Path(__file__).resolve().parents[3] / "fixtures" / "dumps" / "stepped"
 BASE = 0x1_4000_0000

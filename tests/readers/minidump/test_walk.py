@@ -23,9 +23,9 @@ from pe_making import (
 from triage.readers.minidump.delay_load import missing_import
 from triage.readers.minidump.module_list import Module
 from triage.readers.minidump.pe import memory_image
-from triage.readers.minidump.scanning import ends_in_call
 from triage.readers.minidump.streams import ExceptionRecord, Registers
-from triage.readers.minidump.walking import MAX_FRAMES, walk
+from triage.readers.minidump.walk import MAX_FRAMES, walk
+from triage.readers.minidump.x86 import ends_in_call
 
 SMALL = 2
 MODULE = Module(BASE, SIZE, "C:\\app\\engine.dll", TIMESTAMP)

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from triage.crash import NativeFrame, Process
 from triage.readers.minidump import file as parts
 from triage.readers.minidump.file import DumpFile
-from triage.readers.minidump.frames import Threads
 from triage.readers.minidump.module_list import Module, python_of
 from triage.readers.minidump.streams import System
+from triage.readers.minidump.walk import Threads
 
 _MOST_BROKEN = 3
 _FULL = "a dump with full memory (procdump -ma, or MiniDumpWithFullMemory)"

@@ -24,11 +24,9 @@ from triage.crash import (
 from triage.readers.interface import Stream, Unreadable
 from triage.readers.minidump import dying, module_list
 from triage.readers.minidump import file as parts
-from triage.readers.minidump.contexts import CONTEXTS
 from triage.readers.minidump.contradictions import contradictions_in
 from triage.readers.minidump.delay_load import MissingImport, missing_import
 from triage.readers.minidump.file import DumpFile, NotAMinidump
-from triage.readers.minidump.frames import Threads, faulting_module
 from triage.readers.minidump.memory import DumpMemory, MemoryRegions
 from triage.readers.minidump.missing import missing_in
 from triage.readers.minidump.module_list import Module
@@ -54,6 +52,7 @@ from triage.readers.minidump.streams import (
     times_of,
     unloaded_of,
 )
+from triage.readers.minidump.walk import PROCESSORS, Threads, faulting_module
 from triage.readers.spooling import as_file
 
 _COMMIT_LIMIT = "commit limit (RAM and page file)"
@@ -205,7 +204,8 @@ def _dump(dump: DumpFile, facts: Facts) -> Dump:
 
 def _facts(dump: DumpFile) -> Facts:
     system = system_of(dump)
-    read_context = CONTEXTS.get(system.architecture or "")
+    processor = PROCESSORS.get(system.architecture or "")
+    read_context = processor.registers_in if processor else None
     exception = exception_of(dump, read_context)
     return Facts(
         system,
