@@ -20,7 +20,7 @@ from pe_making import (
     words,
 )
 
-from triage.readers.minidump.delay_load import missing_import
+from triage.readers.minidump.death import missing_import
 from triage.readers.minidump.module_list import Module
 from triage.readers.minidump.pe import memory_image
 from triage.readers.minidump.streams import ExceptionRecord, Registers

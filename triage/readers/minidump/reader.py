@@ -1,4 +1,4 @@
-"""A minidump -> Crash: who died of what, where, among which libraries; and what such a dump cannot tell."""
+"""A minidump -> Crash: who died of what, where, among which libraries, and what the dump cannot tell."""
 
 from __future__ import annotations
 
@@ -22,15 +22,13 @@ from triage.crash import (
     RuntimeMessage,
 )
 from triage.readers.interface import Stream, Unreadable
-from triage.readers.minidump import dying, module_list
+from triage.readers.minidump import death, module_list
 from triage.readers.minidump import file as parts
-from triage.readers.minidump.contradictions import contradictions_in
-from triage.readers.minidump.delay_load import MissingImport, missing_import
 from triage.readers.minidump.file import DumpFile, NotAMinidump
 from triage.readers.minidump.memory import DumpMemory, MemoryRegions
-from triage.readers.minidump.missing import missing_in
 from triage.readers.minidump.module_list import Module
 from triage.readers.minidump.pe_files import ImageFinder
+from triage.readers.minidump.shortcomings import contradictions_in, missing_in
 from triage.readers.minidump.stored_frames import stored
 from triage.readers.minidump.streams import (
     ExceptionRecord,
@@ -59,8 +57,8 @@ _COMMIT_LIMIT = "commit limit (RAM and page file)"
 _Frames = tuple[NativeFrame, ...]
 
 
-class Facts(NamedTuple):
-    """Everything that was read, before it is put into the words of a crash."""
+class DumpFacts(NamedTuple):
+    """What the streams say, before it is put into the words of a crash."""
 
     system: System
     times: ProcessTimes
@@ -81,14 +79,14 @@ class Facts(NamedTuple):
 
     @property
     def registers(self) -> Registers | None:
-        """The exception's own registers; a handler in the process has moved those of its thread on."""
+        """Those of the exception: the handler that writes a dump has moved on from where its thread crashed."""
         if self.exception is not None and self.exception.registers is not None:
             return self.exception.registers
         return self.crashed.registers if self.crashed else None
 
     @property
     def may_have_python(self) -> bool:
-        """Whether there may be an interpreter whose frames can be read out of a dump."""
+        """Whether this can be a Python whose frames can be read out of a dump."""
         return (self.system.os, self.system.architecture) == ("windows", "x64")
 
 
@@ -173,22 +171,22 @@ def _crash_with(
 
 
 def _death(
-    dump: DumpFile, facts: Facts, memory: DumpMemory, images: ImageFinder
+    dump: DumpFile, facts: DumpFacts, memory: DumpMemory, images: ImageFinder
 ) -> tuple[ExitStatus | None, Fault | None]:
     """How the process ended and what the processor could not do; nothing where the process was alive."""
     exception = facts.exception
     if exception is None or facts.by_request:
         return None, None
-    died = dying.status_of(exception, facts.system)
+    died = death.status_of(exception, facts.system)
     used = None
     if facts.system.os == "windows":
-        used = dying.stack_use(exception, facts.crashed, facts.registers, memory)
-    fault = dying.fault_of(exception, facts.registers, facts.system, died, MemoryRegions(dump), memory, used)
-    missing = missing_import(exception, facts.modules, memory, images)
-    return died, _with_missing_library(fault, missing)
+        used = death.stack_use(exception, facts.crashed, facts.registers, memory)
+    fault = death.fault_of(exception, facts.registers, facts.system, died, MemoryRegions(dump), memory, used)
+    missing = death.missing_import(exception, facts.modules, memory, images)
+    return died, death.with_missing_library(fault, missing)
 
 
-def _dump(dump: DumpFile, facts: Facts) -> Dump:
+def _dump(dump: DumpFile, facts: DumpFacts) -> Dump:
     return Dump(
         taken=dump.taken or None,
         started=facts.times.started,
@@ -202,12 +200,12 @@ def _dump(dump: DumpFile, facts: Facts) -> Dump:
     )
 
 
-def _facts(dump: DumpFile) -> Facts:
+def _facts(dump: DumpFile) -> DumpFacts:
     system = system_of(dump)
     processor = PROCESSORS.get(system.architecture or "")
     read_context = processor.registers_in if processor else None
     exception = exception_of(dump, read_context)
-    return Facts(
+    return DumpFacts(
         system,
         times_of(dump),
         figures_of(dump),
@@ -216,22 +214,11 @@ def _facts(dump: DumpFile) -> Facts:
         unloaded_of(dump),
         threads_of(dump, read_context),
         exception,
-        exception is not None and dying.asked_for(exception, system),
+        exception is not None and death.asked_for(exception, system),
     )
 
 
-def _with_missing_library(fault: Fault, missing: MissingImport | None) -> Fault:
-    """The fault of a delay load, with what was looked for as far as its names can be read."""
-    if missing is None:
-        return fault
-    what = missing.dll or "a library whose name the dump does not hold"
-    asked = f", which {missing.asked_by} needs" if missing.asked_by else ""
-    function = f" for {missing.function}" if missing.function else ""
-    error = f" (Windows error {missing.error})" if missing.error else ""
-    return fault._replace(says=f"could not load {what}{asked}{function}{error}", missing_library=missing.dll)
-
-
-def _memory(facts: Facts) -> Memory:
+def _memory(facts: DumpFacts) -> Memory:
     figures = facts.figures
     return Memory(
         peak_bytes=figures.peak or facts.linux.peak,
@@ -242,7 +229,7 @@ def _memory(facts: Facts) -> Memory:
     )
 
 
-def _environment(dump: DumpFile, facts: Facts) -> Environment:
+def _environment(dump: DumpFile, facts: DumpFacts) -> Environment:
     system = facts.system
     whole = bool(facts.modules) and parts.MODULES not in dump.broken and all(module.name for module in facts.modules)
     build = facts.times.build if system.os == "windows" else facts.linux.distribution

@@ -1,15 +1,21 @@
-"""What ended the process, from the dump's exception: the status in the words of its system, and the fault."""
+"""What ended the process, by the exception of the dump: the exit status, the fault, and the DLL that was missing."""
 
 from __future__ import annotations
+
+import struct
+from collections.abc import Iterable
+from typing import NamedTuple
 
 from triage import status
 from triage.crash import ExitStatus, Fault
 from triage.readers.minidump.memory import AddressSpace, MemoryRegions
+from triage.readers.minidump.module_list import Module, ModuleMap
+from triage.readers.minidump.pe_files import Images
 from triage.readers.minidump.streams import ExceptionRecord, Registers, System, ThreadRecord
 
-# Access violation, in-page error, guard page, stack overflow: for what, and where.
 _STACK_OVERFLOW = 0xC00000FD
 _ILLEGAL_INSTRUCTION, _LONGEST_INSTRUCTION = 0xC000001D, 15
+# Access violation, in-page error, guard page and stack overflow say for what an address was used, and which.
 _TELL_ADDRESS = {0xC0000005, 0xC0000006, 0x80000001, _STACK_OVERFLOW}
 _ACCESS = {0: "read", 1: "write", 8: "execute"}
 # What Breakpad and Crashpad write when a program asks for a dump and lives on.
@@ -21,9 +27,13 @@ _MACH_PROTECTION, _MACH_UNIX_SIGNAL = 2, 0x10003
 _TOUCHING = {"SIGSEGV", "SIGBUS"}
 _FIRST_PAGES = 1 << 16
 _NOT_TOLD = (1 << 64) - 1
-# Where the end and the start of a thread's stack, and all that is kept for it, stand in its TEB.
+# Size of a pointer, and the offsets in a thread's TEB of where its stack begins and where the reserved part ends.
 _TEB = {"x64": (8, 8, 0x1478), "arm64": (8, 8, 0x1478), "x86": (4, 4, 0xE0C)}
 _NEAR = 1 << 16
+# Raised where a library is loaded only when it is first called: the DLL is not found, or a function in it.
+_MODULE_NOT_FOUND, _PROCEDURE_NOT_FOUND = 0xC06D007E, 0xC06D007F
+_DELAY_LOAD_64, _DELAY_LOAD_32 = struct.Struct("<I4xQQQI4xQQQI"), struct.Struct("<9I")
+_LONGEST_NAME = 512
 
 
 def asked_for(exception: ExceptionRecord, system: System) -> bool:
@@ -120,7 +130,7 @@ def _mach_signal(exception: ExceptionRecord) -> str:
     if code == _MACH_SOFTWARE and detail == _MACH_UNIX_SIGNAL and len(exception.parameters) > 2:
         return status.signal_named_by_number(exception.parameters[2]) or "SIGABRT"
     if code == _MACH_CRASH:
-        # The signal stands in the second byte from the top of what was told beside it.
+        # The signal is in the top byte of the detail.
         return status.signal_named_by_number(detail >> 24 & 0xFF) or "SIGABRT"
     return _MACH.get(code, "SIGABRT")
 
@@ -174,3 +184,55 @@ def _says(
     if region is not None and region.no_access:
         return "memory that was closed to any access"
     return None
+
+
+class MissingImport(NamedTuple):
+    """What could not be loaded, as far as it can be read. `error` is the Windows error, 126 for a missing DLL."""
+
+    dll: str | None
+    function: str | None
+    asked_by: str | None
+    error: int | None = None
+
+
+def missing_import(
+    exception: ExceptionRecord, modules: Iterable[Module], memory: AddressSpace, images: Images
+) -> MissingImport | None:
+    """What a failed delay load was looking for; None for any other exception, or where its record is not held.
+
+    The first parameter points to a record on the stack, that to the names, and those lie in the library that asked.
+    """
+    if exception.code not in (_MODULE_NOT_FOUND, _PROCEDURE_NOT_FOUND) or not exception.parameters:
+        return None
+    narrow = exception.registers is not None and exception.registers.architecture == "x86"
+    record = _DELAY_LOAD_32 if narrow else _DELAY_LOAD_64
+    data = memory.read(exception.parameters[0], record.size)
+    if len(data) < record.size:
+        return None
+    _, descriptor, _, dll, by_name, function, _, _, error = record.unpack(data)
+    by_address = ModuleMap(modules)
+    asker = by_address.at(descriptor)
+    named = _text(function, by_address, memory, images) if by_name else f"#{function & 0xFFFF}"
+    return MissingImport(_text(dll, by_address, memory, images), named, asker.file if asker else None, error)
+
+
+def _text(address: int, modules: ModuleMap, memory: AddressSpace, images: Images) -> str | None:
+    """The C string at an address of the process, out of the dump or out of the library that holds it."""
+    data = memory.read(address, _LONGEST_NAME)
+    if b"\0" not in data:
+        module = modules.at(address)
+        image = images.image(module) if module else None
+        data = image.read(address - module.base, _LONGEST_NAME) if module and image else b""
+    text, end, _ = data.partition(b"\0")
+    return text.decode("ascii", "replace") if text and end else None
+
+
+def with_missing_library(fault: Fault, missing: MissingImport | None) -> Fault:
+    """The fault of a delay load, with what was looked for as far as its names can be read."""
+    if missing is None:
+        return fault
+    what = missing.dll or "a library whose name the dump does not hold"
+    asked = f", which {missing.asked_by} needs" if missing.asked_by else ""
+    function = f" for {missing.function}" if missing.function else ""
+    error = f" (Windows error {missing.error})" if missing.error else ""
+    return fault._replace(says=f"could not load {what}{asked}{function}{error}", missing_library=missing.dll)
