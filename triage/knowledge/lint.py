@@ -22,10 +22,10 @@ _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 _GROUP = re.compile(r"\(\?P<(\w+)>")
 _RANGE = re.compile(r"\s*(?:>=|<=|==|<|>)\s*[\d.]+\s*(?:,\s*(?:>=|<=|==|<|>)\s*[\d.]+\s*)*")
 # A command that installs, to its end; and a command whose first word is a placeholder.
-_INSTALLS = re.compile(
+_INSTALLS = (
     r"(?i)\b(?:pip[\d.]*|conda|mamba|uv|pipx|poetry|npm|apt|apt-get|brew)\b[^&|;\n]*\b(?:install|add)\b[^&|;\n]*"
 )
-_IS_A_COMMAND = re.compile(r"(?:^|&&)\s*\{[a-z_]+\}")
+_IS_A_COMMAND = r"(?:^|&&)\s*\{[a-z_]+\}"
 _QUOTED = re.compile(r'"[^"]*"')
 _POSIX_ONLY = (
     (re.compile(r";"), "two commands behind a semicolon", "&& between them, or run: {linux: …, windows: …}"),
@@ -238,8 +238,8 @@ def _install_problems(signature: Signature, from_tables: Collection[str]) -> Ite
     """Names from a log that somebody would install: whoever owns such a name on PyPI runs code there."""
     for number, fix in enumerate(signature.fix):
         texts = (fix.do, fix.verify, *fix.run.values())
-        parts = [part for text in texts for part in _INSTALLS.findall(text)]
-        parts += [part for command in fix.run.values() for part in _IS_A_COMMAND.findall(command)]
+        parts = [part for text in texts for part in patterns.compile(_INSTALLS).findall(text)]
+        parts += [part for command in fix.run.values() for part in patterns.compile(_IS_A_COMMAND).findall(command)]
         for name in dict.fromkeys(name for part in parts for name in _PLACEHOLDER.findall(part)):
             if name not in from_tables:
                 what = f"{{{name}}} comes from a log, and nobody knows what would be installed or run under that name"
