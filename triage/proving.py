@@ -17,7 +17,7 @@ from triage.knowledge.lint import lint
 from triage.knowledge.loading import Knowledge, assemble
 from triage.knowledge.pack import PackData, Problem, our_directory
 from triage.knowledge.signature import ExampleLog, Signature
-from triage.knowledge.yaml_packs import read_pack
+from triage.knowledge.yaml_packs import our_pack, read_pack
 from triage.readers import Source, read
 from triage.report import NO_CRASH, UNKNOWN
 
@@ -44,7 +44,7 @@ class LintResult(NamedTuple):
 
 def lint_packs(directories: tuple[str, ...] = ()) -> LintResult:
     """Lint private packs where some are given, else ours."""
-    ours = read_pack(our_directory(), "triage")
+    ours = our_pack()
     packs = [read_pack(directory) for directory in directories]
     knowledge = assemble([ours, *packs])
     healthy = {name: log for pack in (ours, *packs) for name, log in _healthy_logs(pack).items()}
@@ -73,7 +73,7 @@ def test_signatures(knowledge: Knowledge, wanted: tuple[str, ...] = ()) -> Itera
 
 
 def _pack_of(directory: str) -> PackData:
-    return read_pack(directory, "triage" if directory == our_directory() else None)
+    return our_pack() if directory == our_directory() else read_pack(directory)
 
 
 def _run_tests(signature: Signature, root: Path, knowledge: Knowledge) -> Iterator[Outcome]:

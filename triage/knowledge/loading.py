@@ -189,7 +189,7 @@ def _ours() -> Knowledge:
     try:
         built: Knowledge = import_module("triage.knowledge.built_index").KNOWLEDGE
     except ImportError:
-        from triage.knowledge.yaml_packs import read_pack
+        from triage.knowledge.yaml_packs import our_pack
 
-        return assemble([read_pack(our_directory(), "triage")])
+        return assemble([our_pack()])
     return built._replace(directories=(our_directory(),))

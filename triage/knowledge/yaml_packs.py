@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from triage.knowledge.pack import PackData, Problem
+from triage.knowledge.pack import PackData, Problem, our_directory
 
 SCHEMA = 1
 # Files at the top of a pack that are not signatures.
@@ -57,6 +58,12 @@ def read_pack(where: str, name: str | None = None) -> PackData:
         problems.append(Problem(file, None, "this pack does not say its schema", f"schema: {SCHEMA}"))
     name = name or str(settings.get("name", directory.name))
     return PackData(name, str(directory), signatures, tables, "sha256:" + digest.hexdigest(), tuple(problems))
+
+
+@functools.cache
+def our_pack() -> PackData:
+    """Our own pack, read once in a process as the index of a wheel is."""
+    return read_pack(our_directory(), "triage")
 
 
 def _read_file(path: Path, problems: list[Problem], digest: hashlib._Hash) -> Any:

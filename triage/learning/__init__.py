@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import triage
 from triage.knowledge.loading import Knowledge
 from triage.knowledge.pack import our_directory
-from triage.knowledge.yaml_packs import read_pack
+from triage.knowledge.yaml_packs import our_pack, read_pack
 from triage.learning.candidates import Candidate, candidates, exit_clue
 from triage.learning.writing import cause_text, signature_text
 from triage.proving import FAILED, lint_packs, test_signatures
@@ -182,7 +182,7 @@ def _refuse_what_needs_none(report: Report, name: str, force: bool) -> None:
 
 
 def _healthy_logs() -> dict[str, str]:
-    root = Path(read_pack(our_directory(), "triage").root)
+    root = Path(our_pack().root)
     return {path.name: path.read_text("utf-8") for path in sorted((root / _HEALTHY).glob("*.log"))}
 
 
