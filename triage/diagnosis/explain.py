@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from triage import digits
 from triage import status as statuses
 from triage.crash import ExitStatus
 from triage.diagnosis.cause_page import Sections, cause_page, documents, families, family_page
@@ -51,8 +52,9 @@ def _from_exit_words(wanted: str) -> ExitStatus | None:
     # `0xC0000409 subcode 7`, as WinDbg and our own reports name it; or the subcode's name.
     match = re.fullmatch(r"(?i)(\S+?)[ ,:]+(?:\(?sub-?code[ :]*)?(0x[0-9a-f]+|\d+)\)?", wanted)
     status = statuses.parse(match[1]) if match else None
-    if match and status and status.ntstatus == statuses.FAST_FAIL_STATUS:
-        return statuses.with_subcode(status, int(match[2], 0))
+    subcode = digits.whole(match[2], 16 if match[2][1:2] in "xX" else 10) if match else None
+    if subcode is not None and status and status.ntstatus == statuses.FAST_FAIL_STATUS:
+        return statuses.with_subcode(status, subcode)
     return statuses.from_fast_fail(wanted)
 
 
