@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from triage import digits
+
 _TERM = r"\s*(>=|<=|==|<|>)\s*([\d.]+)\s*"
 
 
@@ -40,4 +42,6 @@ def order(version: str) -> tuple[int, ...]:
 
 
 def _parts(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in re.findall(r"\d+", version.split("rc")[0])[:4])
+    """The numbers of a version; none where one of them is too long to be the number of a release."""
+    told = [digits.whole(part) for part in re.findall(r"\d+", version.split("rc")[0])[:4]]
+    return tuple(part for part in told if part is not None) if None not in told else ()
