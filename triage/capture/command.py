@@ -122,10 +122,19 @@ def _notebook(words: Sequence[str], python: str | None) -> Program:
     if done.returncode:
         raise CannotStart(
             f"{words[0]} is a notebook, and {ran} has no nbclient and ipykernel; try: "
-            f"{ran} -m pip install nbclient ipykernel"
+            f"{_quoted(ran)} -m pip install nbclient ipykernel"
         )
     start = "import sys; from nbclient.cli import main; sys.exit(main())"
     return Program((ran, "-c", start, *words), ran, os.path.basename(words[0]))
+
+
+def _quoted(path: str) -> str:
+    """A path as it is typed in this system's shell."""
+    if os.name == "nt":
+        return f'"{path}"' if " " in path else path
+    import shlex
+
+    return shlex.quote(path)
 
 
 def _command(words: Sequence[str]) -> Program:
