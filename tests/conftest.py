@@ -46,7 +46,8 @@ _AVAILABLE = {
 # What would change the output of the command behind a test's back.
 _MEDDLING = {"NO_COLOR", "FORCE_COLOR", "TRIAGE_SIGNATURES", "COLUMNS", "LINES", "PYTHONIOENCODING", "TERM"}
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
-_PATIENCE = 60
+# Only what hangs waits so long: the longest command of ours takes 12 s of a processor that it may have to share.
+_PATIENCE = 180
 
 
 @functools.cache

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,10 +20,12 @@ from triage.knowledge.pack import PackData, Problem, our_directory
 from triage.knowledge.signature import ExampleLog, Signature
 from triage.knowledge.yaml_packs import our_pack, read_pack
 from triage.readers import Source, read
-from triage.report import NO_CRASH, UNKNOWN
+from triage.report import NO_CRASH, UNKNOWN, Report
 
 PASSED, FAILED, NOT_CHECKED = "passed", "failed", "not checked"
 _HEALTHY = Path("fixtures/logs/healthy")
+# The report on a log and an exit status.
+_Told = Callable[[Path, str | None], Report]
 
 
 class Outcome(NamedTuple):
@@ -62,35 +65,39 @@ def lint_packs(directories: tuple[str, ...] = ()) -> LintResult:
 def test_signatures(knowledge: Knowledge, wanted: tuple[str, ...] = ()) -> Iterator[Outcome]:
     """Run the tests that signatures carry, and the healthy logs on which none may fire."""
     packs = [_pack_of(directory) for directory in knowledge.directories]
+    # One log is often the test of several signatures.
+    told = cache(lambda path, exit: analyze(path, exit_code=exit, knowledge=knowledge))
     for pack in packs:
         for id in pack.signatures:
             signature = knowledge.signatures.get(id)
             # A private pack may replace a signature of ours; then only its own tests say anything.
             if signature is not None and signature.pack == pack.name and (not wanted or id in wanted):
-                yield from _run_tests(signature, Path(pack.root), knowledge)
+                yield from _run_tests(signature, Path(pack.root), knowledge, told)
         if not wanted:
-            yield from _run_healthy(pack, knowledge)
+            yield from _run_healthy(pack, told)
 
 
 def _pack_of(directory: str) -> PackData:
     return our_pack() if directory == our_directory() else read_pack(directory)
 
 
-def _run_tests(signature: Signature, root: Path, knowledge: Knowledge) -> Iterator[Outcome]:
+def _run_tests(signature: Signature, root: Path, knowledge: Knowledge, told: _Told) -> Iterator[Outcome]:
     for example in signature.matches:
-        yield _judge(signature, example, root, knowledge, matches=True)
+        yield _judge(signature, example, root, knowledge, told, matches=True)
     for example in signature.differs:
-        yield _judge(signature, example, root, knowledge, matches=False)
+        yield _judge(signature, example, root, knowledge, told, matches=False)
 
 
-def _judge(signature: Signature, example: ExampleLog, root: Path, knowledge: Knowledge, *, matches: bool) -> Outcome:
+def _judge(
+    signature: Signature, example: ExampleLog, root: Path, knowledge: Knowledge, told: _Told, *, matches: bool
+) -> Outcome:
     if example.live:
         return Outcome(signature.id, example.log, NOT_CHECKED, "a program to run, which the crasher tests do")
     path = root / example.log
     if not path.is_file():
         return Outcome(signature.id, example.log, NOT_CHECKED, "the log is not in this installation")
     try:
-        report = analyze(path, exit_code=example.exit, knowledge=knowledge)
+        report = told(path, example.exit)
     except NotAnExitCode as error:
         return Outcome(signature.id, example.log, FAILED, str(error))
     first = report.diagnoses[0] if report.diagnoses else None
@@ -109,9 +116,9 @@ def _judge(signature: Signature, example: ExampleLog, root: Path, knowledge: Kno
     )
 
 
-def _run_healthy(pack: PackData, knowledge: Knowledge) -> Iterator[Outcome]:
+def _run_healthy(pack: PackData, told: _Told) -> Iterator[Outcome]:
     for path in sorted((Path(pack.root) / _HEALTHY).glob("*.log")):
-        report = analyze(path, knowledge=knowledge)
+        report = told(path, None)
         right = not report.diagnoses
         why = "" if right else f"wanted silence, got {report.diagnoses[0].cause}"
         yield Outcome("(healthy)", str(_HEALTHY / path.name), PASSED if right else FAILED, why)
