@@ -295,6 +295,22 @@ def test_a_cause_without_its_page(tmp_path: Path) -> None:
     assert problem.what == "'house.bare' has no inside"
 
 
+def test_what_is_wrong_with_a_cause_is_placed_in_the_file_of_its_family(tmp_path: Path) -> None:
+    whole = {"title": "Whole", "inside": "x", "shows": "x", "sure": "x", "fix": "x"}
+    causes = {
+        "house.whole": whole,
+        "house.bare": {"title": "Bare"},
+        "house.lost": {**whole, "mistaken_for": {"x.y": "z"}},
+    }
+    pack = write_pack(tmp_path / "house", {"house/causes": causes})
+    found = [(p.file, p.line, p.what) for p in lint_packs((str(pack),)).problems]
+    file = pack / "house" / "causes.yaml"
+    assert found == [
+        (str(file), line_with(file, "house.bare"), "'house.bare' has no inside"),
+        (str(file), line_with(file, "x.y"), "unknown cause 'x.y'"),
+    ]
+
+
 def test_noise_that_would_hide_anything(tmp_path: Path) -> None:
     pack = write_pack(tmp_path / "house", noise={"noise": ["house greeting", r"\w+"]})
     (problem,) = lint_packs((str(pack),)).problems

@@ -280,13 +280,12 @@ def _duplicates(pack: PackData, own: list[Signature]) -> Iterator[Problem]:
 def _table_problems(pack: PackData, knowledge: Knowledge) -> Iterator[Problem]:
     directory = Path(pack.directory)
     for slug, page in pack.tables.get("causes", {}).items():
+        file = Path(pack.file_of_cause(slug))
         missing = [key for key in _PAGE_FIELDS if not page.get(key)]
         if missing:
-            file = directory / "causes.yaml"
             yield Problem(str(file), line_of(file, (slug,)), f"'{slug}' has no {missing[0]}", f"{missing[0]}: …")
         for neighbour in page.get("mistaken_for") or {}:
             if neighbour not in knowledge.causes:
-                file = directory / "causes.yaml"
                 yield Problem(
                     str(file), line_of(file, (slug, "mistaken_for", neighbour)), f"unknown cause '{neighbour}'"
                 )
