@@ -318,6 +318,20 @@ def test_noise_that_would_hide_anything(tmp_path: Path) -> None:
     assert "no fixed text" in problem.what
 
 
+def test_a_line_that_is_too_long_is_named_in_our_files_and_left_alone_in_private_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pack = write_pack(
+        tmp_path / "house",
+        noise="noise:\n  - '" + "house greeting " + "ü" * 99 + "'\n  - '" + "house greeting " * 10 + "'\n",
+    )
+    assert lint_packs((str(pack),)).problems == ()
+    monkeypatch.setattr("triage.proving.our_directory", lambda: str(pack))
+    (problem,) = lint_packs().problems
+    assert (problem.file, problem.line) == (str(pack / "noise.yaml"), 3)
+    assert problem.what == "156 characters in a line, 120 are the most"
+
+
 def test_a_pack_given_as_the_current_directory_is_linted_like_any_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -17,6 +17,7 @@ from triage.knowledge.places import line_of
 from triage.knowledge.signature import Signature
 
 LEAST_LITERAL = 4
+LONGEST_LINE = 120
 _PAGE_FIELDS = ("title", "inside", "shows", "sure", "fix")
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 _GROUP = re.compile(r"\(\?P<(\w+)>")
@@ -83,6 +84,15 @@ def lint(
     problems += _table_problems(pack, knowledge)
     problems += _claim_problems(pack, knowledge)
     return problems
+
+
+def long_lines(pack: PackData) -> Iterator[Problem]:
+    """The lines of a pack's files that nobody sees whole in an editor. Only ours is held to it."""
+    for file in sorted(Path(pack.directory).rglob("*.yaml")):
+        for number, line in enumerate(file.read_text("utf-8").splitlines(), 1):
+            if len(line) > LONGEST_LINE:
+                what = f"{len(line)} characters in a line, {LONGEST_LINE} are the most"
+                yield Problem(str(file), number, what, "it in several lines, as CONTRIBUTING.md shows")
 
 
 Entry = tuple[tuple[str | int, ...], str, str]
