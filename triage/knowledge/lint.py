@@ -18,7 +18,7 @@ from triage.knowledge.signature import Signature
 
 LEAST_LITERAL = 4
 LONGEST_LINE = 120
-_PAGE_FIELDS = ("title", "inside", "shows", "sure", "fix")
+PAGE_REQUIRED = ("title", "inside", "shows", "sure", "fix")
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 _GROUP = re.compile(r"\(\?P<(\w+)>")
 _RANGE = re.compile(r"\s*(?:>=|<=|==|<|>)\s*[\d.]+\s*(?:,\s*(?:>=|<=|==|<|>)\s*[\d.]+\s*)*")
@@ -291,7 +291,7 @@ def _table_problems(pack: PackData, knowledge: Knowledge) -> Iterator[Problem]:
     directory = Path(pack.directory)
     for slug, page in pack.tables.get("causes", {}).items():
         file = Path(pack.file_of_cause(slug))
-        missing = [key for key in _PAGE_FIELDS if not page.get(key)]
+        missing = [key for key in PAGE_REQUIRED if not page.get(key)]
         if missing:
             yield Problem(str(file), line_of(file, (slug,)), f"'{slug}' has no {missing[0]}", f"{missing[0]}: …")
         for neighbour in page.get("mistaken_for") or {}:
