@@ -14,7 +14,7 @@ from triage.diagnosis.compatibility import PLACEHOLDERS as FROM_VERSIONS
 from triage.diagnosis.findings import Hit
 from triage.diagnosis.matching import Facts
 from triage.diagnosis.missing_modules import PLACEHOLDERS as FROM_DISTRIBUTIONS
-from triage.knowledge.lint import lint
+from triage.knowledge.lint import lint, long_lines
 from triage.knowledge.loading import Knowledge, assemble
 from triage.knowledge.pack import PackData, Problem, our_directory
 from triage.knowledge.signature import ExampleLog, Signature
@@ -58,6 +58,8 @@ def lint_packs(directories: tuple[str, ...] = ()) -> LintResult:
     problems = [
         problem for pack in looked_at for problem in lint(pack, knowledge, healthy, computed, from_tables.keys())
     ]
+    if not packs:
+        problems += long_lines(ours)
     not_checked = () if healthy else ("healthy logs: there are no fixtures in this installation",)
     return LintResult(tuple(problems), sum(len(pack.signatures) for pack in looked_at), not_checked)
 

@@ -15,6 +15,7 @@ import triage
 from triage.cli.options import report_problems, signatures_option
 from triage.cli.streams import note
 from triage.knowledge.loading import Knowledge
+from triage.knowledge.pack import CAUSES
 
 
 @click.group("signatures")
@@ -148,6 +149,8 @@ def new_command(
     """
     if id is not None and not re.fullmatch(r"[a-z0-9-]+/[a-z0-9-]+", id):
         raise click.UsageError(f"'{id}' is not an id. Write FAMILY/SLUG in small letters, such as gpu/out-of-memory.")
+    if id is not None and id.endswith(f"/{CAUSES}"):
+        raise click.UsageError(f"{id}.yaml has the causes of its family; choose another SLUG for a signature.")
     if cause is not None or log is None:
         _refuse_cause(cause, triage.load_knowledge((into,) if into and Path(into, "pack.yaml").is_file() else ()))
     if log is not None:

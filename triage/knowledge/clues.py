@@ -200,8 +200,22 @@ EXIT_BACKGROUND = {
     "0xC000001D": 0.005,
 }
 KINDS = tuple(BACKGROUND)
-_OF_A_THREAD = ("native", "python", "process", "any")
-_COMMON = {"id", "p", "b", "says", "consequence_of"}
+# The fields of each kind that is written as a mapping.
+FIELDS = {
+    "exception": ("type", "message"),
+    "exit": ("status", "subcode"),
+    "native": ("function", "module", "within", "repeated", "own"),
+    "python": ("file", "function", "within", "repeated", "own"),
+    "fault": FaultSeen._fields,
+    "module": ("present", "absent", "version", "twice"),
+    "environment": ("os", "python", "package", "lacks_cpu_flag", "gpu"),
+    "process": ("forked_with", "not_forked_with"),
+}
+# The fields that a clue of any kind may have beside it.
+COMMON_FIELDS = ("id", "p", "b", "says", "consequence_of")
+# The kinds that can be asked of one thread, and how many clues a combinator needs.
+OF_A_THREAD = ("native", "python", "process", "any")
+LEAST_INNER = {"any": 1, "sequence": 2, "thread": 2}
 
 
 class Clue(NamedTuple):
@@ -221,13 +235,13 @@ def parse_clue(data: Any, path: tuple[str | int, ...], *, p: float, b: float | N
     if not isinstance(data, Mapping):
         raise SignatureError(path, "a clue is a mapping", "{id: NAME, log: 'PATTERN', p: 0.9}")
     kinds = [key for key in data if key in BACKGROUND]
-    unknown = [key for key in data if key not in BACKGROUND and key not in _COMMON]
+    unknown = [key for key in data if key not in BACKGROUND and key not in COMMON_FIELDS]
     if unknown:
         raise SignatureError((*path, unknown[0]), f"unknown clue kind '{unknown[0]}'", "one of " + ", ".join(KINDS))
     if len(kinds) != 1:
         raise SignatureError(path, "a clue has exactly one kind", "one of " + ", ".join(KINDS))
     kind = kinds[0]
-    sought = _PARSERS[kind](data[kind], (*path, kind))
+    sought = PARSERS[kind](data[kind], (*path, kind))
     says = data.get("says")
     if says is not None and not isinstance(says, str):
         raise SignatureError((*path, "says"), f"{says!r} is not a text", "a sentence")
@@ -281,7 +295,8 @@ def _text(value: Any, path: tuple[str | int, ...]) -> str:
     return value
 
 
-def _fields(value: Any, allowed: set[str], path: tuple[str | int, ...]) -> Mapping[str, Any]:
+def _fields(value: Any, kind: str, path: tuple[str | int, ...]) -> Mapping[str, Any]:
+    allowed = FIELDS[kind]
     if not isinstance(value, Mapping) or not value:
         raise SignatureError(path, "this clue is a mapping", "some of " + ", ".join(sorted(allowed)))
     for key in value:
@@ -326,14 +341,14 @@ def _log(value: Any, path: tuple[str | int, ...]) -> LogSeen:
 def _exception(value: Any, path: tuple[str | int, ...]) -> ExceptionSeen:
     if isinstance(value, str):
         return ExceptionSeen(_text(value, path), None)
-    fields = _fields(value, {"type", "message"}, path)
+    fields = _fields(value, "exception", path)
     return ExceptionSeen(_optional(fields, "type", path), _optional(fields, "message", path))
 
 
 def _exit(value: Any, path: tuple[str | int, ...]) -> ExitSeen:
     if not isinstance(value, Mapping):
         return ExitSeen(_texts(value, path))
-    fields = _fields(value, {"status", "subcode"}, path)
+    fields = _fields(value, "exit", path)
     if "status" not in fields:
         raise SignatureError(path, "an exit clue names a status", "{status: '0xC0000409', subcode: 7}")
     return ExitSeen(_texts(fields["status"], (*path, "status")), _subcodes(fields.get("subcode", []), path))
@@ -353,7 +368,7 @@ def _ask_for_own(fields: Mapping[str, Any], path: tuple[str | int, ...]) -> None
 def _native(value: Any, path: tuple[str | int, ...]) -> NativeSeen:
     if isinstance(value, str):
         return NativeSeen(_text(value, path), None, None, None)
-    fields = _fields(value, {"function", "module", "within", "repeated", "own"}, path)
+    fields = _fields(value, "native", path)
     _ask_for_own(fields, path)
     return NativeSeen(
         _optional(fields, "function", path),
@@ -365,7 +380,7 @@ def _native(value: Any, path: tuple[str | int, ...]) -> NativeSeen:
 
 
 def _python(value: Any, path: tuple[str | int, ...]) -> PythonSeen:
-    fields = _fields(value, {"file", "function", "within", "repeated", "own"}, path)
+    fields = _fields(value, "python", path)
     _ask_for_own(fields, path)
     return PythonSeen(
         _optional(fields, "file", path),
@@ -377,7 +392,7 @@ def _python(value: Any, path: tuple[str | int, ...]) -> PythonSeen:
 
 
 def _fault(value: Any, path: tuple[str | int, ...]) -> FaultSeen:
-    fields = _fields(value, set(FaultSeen._fields), path)
+    fields = _fields(value, "fault", path)
     # YAML reads a bare null as nothing, and here it is a word that everybody would write bare.
     fields = {**fields, "address": "null"} if "address" in fields and fields["address"] is None else fields
     return FaultSeen(
@@ -394,7 +409,7 @@ def _fault(value: Any, path: tuple[str | int, ...]) -> FaultSeen:
 def _module(value: Any, path: tuple[str | int, ...]) -> ModuleSeen:
     if isinstance(value, str):
         return ModuleSeen(_text(value, path), False, None)
-    fields = _fields(value, {"present", "absent", "version", "twice"}, path)
+    fields = _fields(value, "module", path)
     if set(fields) == {"twice"}:
         return ModuleSeen(_text(fields["twice"], (*path, "twice")), False, None, twice=True)
     if ("present" in fields) == ("absent" in fields) or "twice" in fields:
@@ -410,7 +425,7 @@ def _memory(value: Any, path: tuple[str | int, ...]) -> MemorySeen:
 
 
 def _environment(value: Any, path: tuple[str | int, ...]) -> EnvironmentSeen:
-    fields = _fields(value, {"os", "python", "package", "lacks_cpu_flag", "gpu"}, path)
+    fields = _fields(value, "environment", path)
     packages = fields.get("package", {})
     if not isinstance(packages, Mapping):
         raise SignatureError((*path, "package"), "packages are a mapping", "{tensorflow: '>=2.16'}")
@@ -424,14 +439,15 @@ def _environment(value: Any, path: tuple[str | int, ...]) -> EnvironmentSeen:
 
 
 def _process(value: Any, path: tuple[str | int, ...]) -> ProcessSeen:
-    fields = _fields(value, {"forked_with", "not_forked_with"}, path)
+    fields = _fields(value, "process", path)
     if len(fields) != 1:
         raise SignatureError(path, "a process was forked with something, or was not", "{forked_with: tensorflow}")
     (name, what), *_ = fields.items()
     return ProcessSeen(_text(what, (*path, name)), absent=name == "not_forked_with")
 
 
-def _inner(value: Any, path: tuple[str | int, ...], least: int) -> tuple[Clue, ...]:
+def _inner(value: Any, path: tuple[str | int, ...], kind: str) -> tuple[Clue, ...]:
+    least = LEAST_INNER[kind]
     if not isinstance(value, list) or len(value) < least:
         raise SignatureError(
             path, f"this clue is a list of at least {least} clues", "[{log: 'PATTERN'}, {exit: SIGSEGV}]"
@@ -440,23 +456,23 @@ def _inner(value: Any, path: tuple[str | int, ...], least: int) -> tuple[Clue, .
 
 
 def _any(value: Any, path: tuple[str | int, ...]) -> AnyOf:
-    return AnyOf(_inner(value, path, 1))
+    return AnyOf(_inner(value, path, "any"))
 
 
 def _sequence(value: Any, path: tuple[str | int, ...]) -> InSequence:
-    return InSequence(_inner(value, path, 2))
+    return InSequence(_inner(value, path, "sequence"))
 
 
 def _thread(value: Any, path: tuple[str | int, ...]) -> OfOneThread:
-    clues = _inner(value, path, 2)
+    clues = _inner(value, path, "thread")
     for number, clue in enumerate(clues):
-        if clue.kind not in _OF_A_THREAD:
-            one_of = "one of " + ", ".join(_OF_A_THREAD)
+        if clue.kind not in OF_A_THREAD:
+            one_of = "one of " + ", ".join(OF_A_THREAD)
             raise SignatureError((*path, number), f"a thread has no clue of the kind '{clue.kind}'", one_of)
     return OfOneThread(clues)
 
 
-_PARSERS: dict[str, Callable[[Any, tuple[str | int, ...]], Sought]] = {
+PARSERS: dict[str, Callable[[Any, tuple[str | int, ...]], Sought]] = {
     "log": _log,
     "exception": _exception,
     "exit": _exit,

@@ -17,7 +17,8 @@ from triage.knowledge.places import line_of
 from triage.knowledge.signature import Signature
 
 LEAST_LITERAL = 4
-_PAGE_FIELDS = ("title", "inside", "shows", "sure", "fix")
+LONGEST_LINE = 120
+PAGE_REQUIRED = ("title", "inside", "shows", "sure", "fix")
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 _GROUP = re.compile(r"\(\?P<(\w+)>")
 _RANGE = re.compile(r"\s*(?:>=|<=|==|<|>)\s*[\d.]+\s*(?:,\s*(?:>=|<=|==|<|>)\s*[\d.]+\s*)*")
@@ -83,6 +84,15 @@ def lint(
     problems += _table_problems(pack, knowledge)
     problems += _claim_problems(pack, knowledge)
     return problems
+
+
+def long_lines(pack: PackData) -> Iterator[Problem]:
+    """The lines of a pack's files that nobody sees whole in an editor. Only ours is held to it."""
+    for file in sorted(Path(pack.directory).rglob("*.yaml")):
+        for number, line in enumerate(file.read_text("utf-8").splitlines(), 1):
+            if len(line) > LONGEST_LINE:
+                what = f"{len(line)} characters in a line, {LONGEST_LINE} are the most"
+                yield Problem(str(file), number, what, "it in several lines, as CONTRIBUTING.md shows")
 
 
 Entry = tuple[tuple[str | int, ...], str, str]
@@ -280,13 +290,12 @@ def _duplicates(pack: PackData, own: list[Signature]) -> Iterator[Problem]:
 def _table_problems(pack: PackData, knowledge: Knowledge) -> Iterator[Problem]:
     directory = Path(pack.directory)
     for slug, page in pack.tables.get("causes", {}).items():
-        missing = [key for key in _PAGE_FIELDS if not page.get(key)]
+        file = Path(pack.file_of_cause(slug))
+        missing = [key for key in PAGE_REQUIRED if not page.get(key)]
         if missing:
-            file = directory / "causes.yaml"
             yield Problem(str(file), line_of(file, (slug,)), f"'{slug}' has no {missing[0]}", f"{missing[0]}: …")
         for neighbour in page.get("mistaken_for") or {}:
             if neighbour not in knowledge.causes:
-                file = directory / "causes.yaml"
                 yield Problem(
                     str(file), line_of(file, (slug, "mistaken_for", neighbour)), f"unknown cause '{neighbour}'"
                 )
