@@ -12,6 +12,8 @@ PACKAGE = Path(__file__).resolve().parents[1] / "triage"
 MAY_IMPORT = {
     "crash": set(),
     "report": {"crash"},
+    # texts for a person, in which the input's own words stay apart from ours
+    "phrases": set(),
     "status_tables": set(),
     "status": {"crash", "status_tables"},
     "patterns": set(),
@@ -25,15 +27,16 @@ MAY_IMPORT = {
     "native": {"crash", "status", "patterns", "digits"},
     "readers": {"crash", "status", "patterns", "digits", "native"},
     "capture": {"crash", "status", "patterns", "digits", "readers", "native"},
-    "knowledge": {"crash", "status", "patterns"},
-    "diagnosis": {"crash", "report", "status", "knowledge", "patterns", "digits", "instructions"},
-    "redaction": {"crash", "report", "patterns"},
+    "clues": {"crash", "status", "patterns", "digits", "instructions", "phrases"},
+    "knowledge": {"crash", "status", "patterns", "clues"},
+    "diagnosis": {"crash", "report", "status", "knowledge", "patterns", "digits", "clues", "phrases"},
+    "redaction": {"crash", "report", "patterns", "phrases"},
     "reports": {"crash", "report", "patterns"},
     # the library and what is built on it
     "__init__": {"crash", "report", "status", "defects", "readers", "capture", "knowledge", "diagnosis", "redaction"},
-    "proving": {"__init__", "crash", "report", "readers", "knowledge", "diagnosis"},
+    "proving": {"__init__", "crash", "report", "readers", "clues", "knowledge", "diagnosis"},
     # fits the ranking's numbers to labelled reports; only whoever changes signatures runs it
-    "calibrating": {"__init__", "report", "knowledge", "diagnosis"},
+    "calibrating": {"__init__", "report", "clues", "knowledge", "diagnosis"},
     # a signature drafted from a log: it reads, diagnoses, redacts and proves what it drafts
     "learning": {
         "__init__",
@@ -42,6 +45,7 @@ MAY_IMPORT = {
         "status",
         "patterns",
         "readers",
+        "clues",
         "knowledge",
         "diagnosis",
         "redaction",

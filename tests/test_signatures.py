@@ -12,10 +12,11 @@ from conftest import LOGS, REPOSITORY
 from fixture_logs import ROWS, report_of
 
 import triage
+from triage.clues.interface import Clue
+from triage.clues.module import ModuleSeen
 from triage.crash import Memory, Process, Resources
 from triage.diagnosis import diagnose
 from triage.diagnosis.verdict import SURE
-from triage.knowledge.clues import COMBINATORS, Clue, ModuleSeen
 from triage.knowledge.loading import Knowledge
 from triage.knowledge.yaml_packs import read_pack
 from triage.readers import Source, read
@@ -43,8 +44,7 @@ def clues_of(knowledge: Knowledge) -> Iterator[Clue]:
     while waiting:
         clue = waiting.pop()
         yield clue
-        if isinstance(clue.sought, COMBINATORS):
-            waiting += clue.sought.clues
+        waiting += clue.inner
 
 
 # every labelled log

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from triage import NotAnExitCode, analyze
+from triage.clues.facts import Facts
+from triage.clues.findings import Hit
 from triage.crash import Log
 from triage.diagnosis.arithmetic import CALCULATORS
 from triage.diagnosis.compatibility import PLACEHOLDERS as FROM_VERSIONS
-from triage.diagnosis.findings import Hit
-from triage.diagnosis.matching import Facts
 from triage.diagnosis.missing_modules import PLACEHOLDERS as FROM_DISTRIBUTIONS
 from triage.knowledge.lint import lint, long_lines
 from triage.knowledge.loading import Knowledge, assemble

@@ -9,9 +9,9 @@ import pytest
 from building import crash_of, line_with, signature_data, write_log, write_pack
 from conftest import LOGS
 
-from triage.diagnosis.findings import Hit
-from triage.diagnosis.matching import Facts
-from triage.knowledge.clues import parse_clue
+from triage.clues import parse_clue
+from triage.clues.facts import Facts
+from triage.clues.findings import Hit
 from triage.knowledge.pack import Problem
 from triage.proving import lint_packs
 

@@ -11,8 +11,10 @@ import pytest
 from building import signature_data
 from conftest import REPOSITORY
 
-from triage.knowledge import clues
-from triage.knowledge.clues import SignatureError, parse_clue
+from triage.clues import KINDS, parse_clue
+from triage.clues.fault import ACCESSES, ADDRESSES
+from triage.clues.memory import CONDITIONS
+from triage.clues.writing import SignatureError
 from triage.knowledge.drafting import draft
 from triage.knowledge.schema import FILE, schema_text, signature_schema
 from triage.knowledge.signature import parse_signature
@@ -26,7 +28,7 @@ PAGE = {"title": "Full", "inside": "x", "shows": ["x"], "sure": "x", "fix": "x"}
 LOG = {"log": "house greeting"}
 # Values that a field may be given; each kind of clue is tried with all of them, alone and in each of its fields.
 VALUES = ["text", "", 3, -1, 0.5, True, False, None, [], ["a", "b"], [3, "untold"], ["a", 3], {}, {"a": "b"}, {"a": 3}]
-VALUES += [*clues.FAULT_ADDRESSES, *clues.FAULT_ACCESSES, *clues.MEMORY_CONDITIONS, "untold", LOG, [LOG], [LOG, LOG]]
+VALUES += [*ADDRESSES, *ACCESSES, *CONDITIONS, "untold", LOG, [LOG], [LOG, LOG]]
 VALUES += [[{"native": "f"}], [{"native": "f"}, {"process": {"forked_with": "x"}}], [{"native": "f"}, LOG]]
 
 
@@ -60,10 +62,10 @@ def test_a_new_draft_is_valid() -> None:
     assert CHECK.is_valid(load_yaml(draft("It broke", "gpu.out-of-memory")))
 
 
-@pytest.mark.parametrize("kind", clues.KINDS)
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_clue_is_valid_where_the_program_takes_it(kind: str) -> None:
     check = jsonschema.Draft7Validator({**SCHEMA["definitions"]["clue"], "definitions": SCHEMA["definitions"]})
-    fields = clues.FIELDS.get(kind, ())
+    fields = tuple(KINDS[kind].fields)
     written = [*VALUES, *({field: value} for field in fields for value in VALUES), {"unheard_of": "x"}]
     written += [{one: "x", other: "y"} for one in fields for other in fields if one != other]
     tried = [{kind: value} for value in written]
@@ -139,9 +141,10 @@ def test_causes_are_valid_where_their_pages_are_whole(causes: dict[str, Any], va
 def test_everything_that_can_be_written_is_described() -> None:
     definitions = SCHEMA["definitions"]
     steps = definitions["signature"]["properties"]["fix"]["items"]
-    kinds = [definitions["clue"]["properties"][kind] for kind in clues.FIELDS]
+    written_as_mappings = [name for name, kind in KINDS.items() if kind.fields]
+    kinds = [definitions["clue"]["properties"][kind] for kind in written_as_mappings]
     mappings = [part for kind in kinds for part in kind.get("anyOf", [kind]) if "properties" in part]
-    assert len(mappings) == len(clues.FIELDS)
+    assert len(mappings) == len(written_as_mappings)
     for part in (definitions["signature"], definitions["clue"], definitions["causes"]["additionalProperties"], steps):
         mappings.append(part)
     for part in mappings:

@@ -15,6 +15,7 @@ from triage import digits
 from triage.crash import Memory
 from triage.diagnosis.unequal_shapes import elements_advice, loss_advice, pair_advice
 from triage.patterns import compile as pattern
+from triage.phrases import human_bytes
 
 Values = Mapping[str, str]
 SIZES = {
@@ -46,15 +47,6 @@ def calculate(values: Values, memory: Memory) -> dict[str, str]:
             with suppress(ValueError, OverflowError):
                 filled.update(calculator.compute(values, memory))
     return filled
-
-
-def human_bytes(count: float) -> str:
-    """Bytes as people say them, in powers of 1024."""
-    for unit in ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB"):
-        if abs(count) < 1024 or unit == "PiB":
-            return f"{count:.0f} {unit}" if unit == "bytes" else f"{count:.1f} {unit}"
-        count /= 1024
-    raise AssertionError("unreachable")
 
 
 def tensor_bytes(shape: list[int], dtype: str) -> int | None:

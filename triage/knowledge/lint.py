@@ -7,10 +7,11 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
-from triage import patterns, status
+from triage import patterns
+from triage.clues import KINDS, patterns_of
+from triage.clues.interface import Clue
 from triage.crash import Log
 from triage.knowledge.backtracking import exponential
-from triage.knowledge.clues import COMBINATORS, Clue, EnvironmentSeen, ExitSeen, ModuleSeen, patterns_of
 from triage.knowledge.loading import Knowledge
 from triage.knowledge.pack import PackData, Problem
 from triage.knowledge.places import line_of
@@ -21,7 +22,6 @@ LONGEST_LINE = 120
 PAGE_REQUIRED = ("title", "inside", "shows", "sure", "fix")
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 _GROUP = re.compile(r"\(\?P<(\w+)>")
-_RANGE = re.compile(r"\s*(?:>=|<=|==|<|>)\s*[\d.]+\s*(?:,\s*(?:>=|<=|==|<|>)\s*[\d.]+\s*)*")
 # A command that installs, to its end; and a command whose first word is a placeholder.
 _INSTALLS = (
     r"(?i)\b(?:pip[\d.]*|conda|mamba|uv|pipx|poetry|npm|apt|apt-get|brew)\b[^&|;\n]*\b(?:install|add)\b[^&|;\n]*"
@@ -111,9 +111,8 @@ def _all_clues(signature: Signature) -> Iterator[tuple[tuple[str | int, ...], Cl
 
 def _with_inner(path: tuple[str | int, ...], clue: Clue) -> Iterator[tuple[tuple[str | int, ...], Clue]]:
     yield path, clue
-    if isinstance(clue.sought, COMBINATORS):
-        for number, inner in enumerate(clue.sought.clues):
-            yield from _with_inner((*path, clue.kind, number), inner)
+    for number, inner in enumerate(clue.inner):
+        yield from _with_inner((*path, clue.kind, number), inner)
 
 
 def _clue_problems(signature: Signature, knowledge: Knowledge) -> Iterator[Entry]:
@@ -132,32 +131,11 @@ def _one_clue(path: tuple[str | int, ...], clue: Clue, knowledge: Knowledge) -> 
                 f"unknown cause '{cause}'",
                 "a slug that 'triage signatures list --causes' prints",
             )
-    if isinstance(clue.sought, ExitSeen):
-        for name in clue.sought.statuses:
-            if not re.fullmatch(r"exit -?\d+|timeout", name) and _canonical(name) != name:
-                yield (*path, "exit"), f"unknown exit status '{name}'", "SIGSEGV, '0xC0000409', 'exit 1' or timeout"
-    for wanted in _ranges(clue):
-        if not _RANGE.fullmatch(wanted):
-            yield path, f"'{wanted}' is not a version range", "'>=2.16' or '>=8.3,<9'"
-    if not isinstance(clue.sought, COMBINATORS):
+    for complaint in KINDS[clue.kind].complaints(clue.sought):
+        yield (*path, *complaint.below), complaint.what, complaint.instead
+    if not clue.inner:
         for kind, pattern in patterns_of(clue):
             yield from ((path, what, instead) for what, instead in pattern_problems(kind, pattern))
-
-
-def _canonical(name: str) -> str | None:
-    """The one spelling of an exit status that matching looks for."""
-    known = status.parse(name)
-    if known is None:
-        return None
-    return f"0x{known.ntstatus:08X}" if known.ntstatus is not None else known.signal
-
-
-def _ranges(clue: Clue) -> list[str]:
-    if isinstance(clue.sought, ModuleSeen):
-        return [clue.sought.version] if clue.sought.version else []
-    if isinstance(clue.sought, EnvironmentSeen):
-        return [r for r in (clue.sought.python, *(version for _, version in clue.sought.packages)) if r]
-    return []
 
 
 def pattern_problems(kind: str, pattern: str) -> Iterator[tuple[str, str]]:
@@ -190,7 +168,7 @@ def _is_address(digits: str, following: str) -> bool:
 def _healthy_problems(signature: Signature, healthy: Mapping[str, Log]) -> Iterator[Entry]:
     # What speaks against a cause may well be a sign of health, so only the clues are held to silence.
     for path, clue in _all_clues(signature):
-        if path[0] == "against" or isinstance(clue.sought, COMBINATORS):
+        if path[0] == "against" or clue.inner:
             continue
         for kind, pattern in patterns_of(clue):
             if kind == "log" and patterns.check(pattern) is None:
@@ -264,7 +242,7 @@ def _duplicates(pack: PackData, own: list[Signature]) -> Iterator[Problem]:
         by_title[signature.title.lower()].append(signature)
         by_patterns[frozenset(p for clue in signature.clues for _, p in patterns_of(clue))].append(signature)
         for clue in signature.clues:
-            if not isinstance(clue.sought, COMBINATORS):
+            if not clue.inner:
                 for kind, pattern in patterns_of(clue):
                     backgrounds[kind, pattern][clue.b] = signature.id
     for group in by_title.values():

@@ -7,6 +7,7 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from triage.clues.writing import SignatureError
 from triage.crash import ExitStatus
 from triage.knowledge.calibration import (
     UNFITTED,
@@ -15,7 +16,6 @@ from triage.knowledge.calibration import (
     calibrated_priors,
     parse_calibration,
 )
-from triage.knowledge.clues import SignatureError
 from triage.knowledge.hearsay import Hearsay, parse_hearsay
 from triage.knowledge.pack import PackData, Problem, our_directory
 from triage.knowledge.signature import Signature, parse_signature

@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any
 
-from triage.knowledge import clues, signature
+from triage.clues import KINDS
+from triage.clues.interface import Holds, Kind
+from triage.clues.writing import COMMON
+from triage.knowledge import signature
 from triage.knowledge.lint import PAGE_REQUIRED
 from triage.knowledge.pack import our_directory
 
@@ -39,39 +42,16 @@ def _mapping(forms: dict[str, Form], names: tuple[str, ...], **more: Any) -> For
 
 
 _SUBCODE: Form = {"anyOf": [_WHOLE, {"const": "untold"}]}
-# What the fields of clues hold; one name means the same in every kind.
-_OF_CLUES: dict[str, Form] = {
-    "type": _said("A pattern over the exception's type, with its module.", _TEXT),
-    "message": _said("A pattern over the exception's message.", _TEXT),
-    "status": _said("How it ended: SIGSEGV, '0xC0000409', 'exit 1' or timeout; one or a list.", _STATUSES),
-    "subcode": _said(
-        "Fast-fail subcodes: numbers, or untold where nobody told one.",
-        {"anyOf": [*_SUBCODE["anyOf"], {"type": "array", "items": _SUBCODE}]},
-    ),
-    "function": _said("A pattern over the frame's function.", _TEXT),
-    "module": _said("A pattern over the library of the frame.", _TEXT),
-    "file": _said("A pattern over the file of the frame.", _TEXT),
-    "within": _said("Only among so many frames from the innermost one.", _WHOLE),
-    "repeated": _said("One function stands so many times in the stack.", _WHOLE),
-    "own": _said("The frame is of the person's own code.", {"const": True}),
-    "address": _said("Where the address lies.", {"enum": [*clues.FAULT_ADDRESSES, None]}),
-    "access": _said("What was tried there.", _one_of(clues.FAULT_ACCESSES)),
-    "instruction": _said("A pattern over the instruction.", _TEXT),
-    "needs_missing_flag": _said("The instruction needs what the processor does not list.", {"type": "boolean"}),
-    "stack_full": _said("The stack is used up.", {"type": "boolean"}),
-    "says": _said("A pattern over what a dump's reader makes of the fault.", _TEXT),
-    "missing_library": _said("A pattern over the library that was not there at its first call.", _TEXT),
-    "present": _said("A pattern over the name of a library that is loaded.", _TEXT),
-    "absent": _said("A pattern over the name of a library that is not loaded.", _TEXT),
-    "version": _said("A range of versions: '>=8.3,<9'.", _TEXT),
-    "twice": _said("A pattern of which one process has two.", _TEXT),
-    "os": _said("One or several of linux, windows, macos.", _TEXTS),
-    "python": _said("A range of Python versions.", _TEXT),
-    "package": _said("Packages with the range of their versions.", {"type": "object", "additionalProperties": _TEXT}),
-    "lacks_cpu_flag": _said("What the processor does not have, such as avx.", _TEXT),
-    "gpu": _said("A pattern over the name of the card.", _TEXT),
-    "forked_with": _said("The process was forked from one in which this had started.", _TEXT),
-    "not_forked_with": _said("No process was forked from one in which this had started.", _TEXT),
+# What a field may hold, as an editor is told it.
+_HOLDS: dict[Holds, Form] = {
+    "text": _TEXT,
+    "texts": _TEXTS,
+    "statuses": _STATUSES,
+    "subcodes": {"anyOf": [*_SUBCODE["anyOf"], {"type": "array", "items": _SUBCODE}]},
+    "whole": _WHOLE,
+    "true": {"const": True},
+    "yes or no": {"type": "boolean"},
+    "ranges": {"type": "object", "additionalProperties": _TEXT},
 }
 _BESIDE_CLUES: dict[str, Form] = {
     "id": _said("The clue's name in this signature.", {"type": ["string", "integer"]}),
@@ -80,20 +60,6 @@ _BESIDE_CLUES: dict[str, Form] = {
     "says": _said("What it means, a sentence for the report.", {"type": ["string", "null"]}),
     "consequence_of": _said("Where one of these causes shows by itself, the clue counts for nothing.", _TEXTS),
 }
-# What a mapping of a kind needs besides its fields.
-_NEEDS: dict[str, Form] = {
-    "exit": {"required": ["status"]},
-    "module": {
-        "oneOf": [
-            {"required": ["present"]},
-            {"required": ["absent"]},
-            {"required": ["twice"], "not": {"required": ["version"]}},
-        ]
-    },
-    "process": {"maxProperties": 1},
-}
-# Kinds that are written as a mapping, and for short as a text (or several) alone.
-_SHORT: dict[str, Form] = {"exception": _TEXT, "exit": _STATUSES, "native": _TEXT, "module": _TEXT}
 _RUN = _mapping({key: {"type": "string"} for key in signature.RUN_FIELDS}, signature.RUN_FIELDS, minProperties=1)
 _OF_FIXES: dict[str, Form] = {
     "do": _said("What to do, exactly; {placeholders} are filled from named groups.", _TEXT),
@@ -208,8 +174,8 @@ def signature_schema() -> Form:
                 "if": {"required": ["grade"], "properties": {"grade": {"const": "refuted"}}},
                 "then": {"required": ["note"]},
             },
-            "clue": _clue(clues.KINDS),
-            "clue_of_a_thread": _clue(clues.OF_A_THREAD),
+            "clue": _clue(tuple(KINDS)),
+            "clue_of_a_thread": _clue(tuple(name for name, kind in KINDS.items() if kind.of_a_thread)),
             "causes": {
                 "type": "object",
                 "additionalProperties": _mapping(_OF_PAGES, tuple(_OF_PAGES), required=list(PAGE_REQUIRED)),
@@ -220,27 +186,32 @@ def signature_schema() -> Form:
 
 def _clue(kinds: tuple[str, ...]) -> Form:
     """A clue of one of these kinds."""
-    forms = {**_BESIDE_CLUES, **{kind: _said(_about(kind), _kind(kind)) for kind in kinds}}
-    return _mapping(forms, (*kinds, *clues.COMMON_FIELDS), oneOf=[{"required": [kind]} for kind in kinds])
+    forms = {**_BESIDE_CLUES, **{name: _said(_about(KINDS[name]), _kind(name)) for name in kinds}}
+    return _mapping(forms, (*kinds, *COMMON), oneOf=[{"required": [kind]} for kind in kinds])
 
 
-def _about(kind: str) -> str:
+def _about(kind: Kind[Any]) -> str:
     """The first paragraph of what the model says about a kind."""
-    described = get_type_hints(clues.PARSERS[kind])["return"].__doc__ or ""
-    return " ".join(described.split("\n\n")[0].split())
+    return " ".join((kind.form.__doc__ or "").split("\n\n")[0].split())
 
 
-def _kind(kind: str) -> Form:
-    if kind in clues.LEAST_INNER:
-        inner = "clue_of_a_thread" if kind == "thread" else "clue"
-        items = {"$ref": f"#/definitions/{inner}"}
-        return {"type": "array", "items": items, "minItems": clues.LEAST_INNER[kind]}
-    if kind == "memory":
-        return _one_of(clues.MEMORY_CONDITIONS)
-    if kind not in clues.FIELDS:
-        return _TEXT
-    fields = _mapping(_OF_CLUES, clues.FIELDS[kind], minProperties=1, **_NEEDS.get(kind, {}))
-    return {"anyOf": [_SHORT[kind], fields]} if kind in _SHORT else fields
+def _kind(name: str) -> Form:
+    kind = KINDS[name]
+    if kind.least_inner:
+        inner = "clue_of_a_thread" if name == "thread" else "clue"
+        return {"type": "array", "items": {"$ref": f"#/definitions/{inner}"}, "minItems": kind.least_inner}
+    forms = [_held(kind.short)] if kind.short else []
+    if kind.fields:
+        fields = {field: _said(told.means, _held(told.holds)) for field, told in kind.fields.items()}
+        forms.append(_mapping(fields, tuple(fields), minProperties=1, **kind.needs))
+    return forms[0] if len(forms) == 1 else {"anyOf": forms}
+
+
+def _held(holds: Holds) -> Form:
+    if not isinstance(holds, tuple):
+        return _HOLDS[holds]
+    # YAML reads a bare null as nothing.
+    return {"enum": [*holds, *([None] if "null" in holds else [])]}
 
 
 def schema_text() -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from triage.diagnosis.versions import in_range
+from triage.clues.versions import in_range
 
 
 @pytest.mark.parametrize(

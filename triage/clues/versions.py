@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from triage import digits
+from triage.clues.interface import Complaint
 
 _TERM = r"\s*(>=|<=|==|<|>)\s*([\d.]+)\s*"
 
@@ -31,6 +33,13 @@ def in_range(version: str, wanted: str) -> bool:
         if not holds:
             return False
     return True
+
+
+def range_complaints(*ranges: str | None) -> Iterator[Complaint]:
+    """What lint says of ranges that are none."""
+    for wanted in filter(None, ranges):
+        if not all(re.fullmatch(_TERM, term) for term in wanted.split(",")):
+            yield Complaint((), f"'{wanted}' is not a version range", "'>=2.16' or '>=8.3,<9'")
 
 
 def order(version: str) -> tuple[int, ...]:
