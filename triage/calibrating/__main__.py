@@ -16,7 +16,7 @@ from triage.knowledge.calibration import Bin, Calibration, Reliability, parse_ca
 from triage.knowledge.lint import LONGEST_LINE
 from triage.knowledge.loading import Knowledge, assemble
 from triage.knowledge.pack import PackData, our_directory
-from triage.knowledge.yaml_packs import read_pack
+from triage.knowledge.yaml_packs import our_pack
 
 _HEADER = """\
 # Written by `make calibrate CASES="DIR …"`; do not edit. What labelled reports say about the hand-written numbers:
@@ -42,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (BadCases, OSError) as error:
         print(error, file=sys.stderr)
         return 2
-    ours = read_pack(our_directory(), "triage")
+    ours = our_pack()
     knowledge = as_written(ours)
     looked = [look_at(case, knowledge) for case in cases]
     pairs = left_out(looked, knowledge)
