@@ -16,7 +16,7 @@ SEED ?= 1
 BYTECODE := PYTHONDONTWRITEBYTECODE=
 SOURCES := setup.cfg setup.py pyproject.toml
 
-.PHONY: demo test windows test-windows lint calibrate bench-start bench-run fuzz-minidump bench-minidump clean help
+.PHONY: demo test windows test-windows lint calibrate schema bench-start bench-run fuzz-minidump bench-minidump clean help
 
 help:
 	@echo "make demo            run a real TensorFlow crasher under triage"
@@ -24,6 +24,7 @@ help:
 	@echo "make test-windows    the Windows collector under wine (SHORT=1: a few cases)"
 	@echo "make lint            ruff, mypy, signatures, rooms, regular expressions"
 	@echo "make calibrate       fit the ranking to labelled reports (CASES=\"DIR …\" RELIABILITY=FILE)"
+	@echo "make schema          write signatures/signature.schema.json, from which editors complete and check signatures"
 	@echo "make bench-start     how fast the commands answer"
 	@echo "make bench-run       what it costs to run a program under triage (PAIRS=1: a short version)"
 	@echo "make fuzz-minidump   broken dumps through the whole analysis (COUNT=200: a short version)"
@@ -95,6 +96,9 @@ lint: $(VENV)/.lint
 calibrate: $(VENV)/.triage
 	@test -n "$(CASES)" || { echo 'Which labelled reports? make calibrate CASES="DIR …"'; exit 2; }
 	@$(BIN)/python -m triage.calibrating $(CASES) $(if $(RELIABILITY),--reliability "$(RELIABILITY)")
+
+schema: $(VENV)/.triage
+	@$(BIN)/python -m triage.knowledge.schema
 
 # Measured on a wheel, as people install it: an editable install reads the YAML, a wheel has the index built in.
 $(VENV)-bench/.made: $(SOURCES) $(shell find triage signatures -name '*.py' -o -name '*.yaml')

@@ -9,8 +9,9 @@ from typing import Any
 import yaml
 
 from triage import status
+from triage.clues import parse_clue
+from triage.clues.interface import Clue
 from triage.crash import Crash, ExitStatus, Input, Log, NativeFrame, Place, Process, PythonFrame, Thread
-from triage.knowledge.clues import Clue, parse_clue
 from triage.knowledge.loading import Knowledge, assemble
 from triage.knowledge.pack import PackData
 from triage.knowledge.signature import Signature, parse_signature

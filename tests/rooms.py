@@ -12,24 +12,31 @@ PACKAGE = Path(__file__).resolve().parents[1] / "triage"
 MAY_IMPORT = {
     "crash": set(),
     "report": {"crash"},
+    # texts for a person, in which the input's own words stay apart from ours
+    "phrases": set(),
     "status_tables": set(),
     "status": {"crash", "status_tables"},
     "patterns": set(),
+    # numbers that others wrote, bounded: every room that reads text meets them
+    "digits": set(),
+    # the sentence for a bug of ours
+    "defects": set(),
     # which processor feature a disassembled instruction needs: a table
     "instructions": {"patterns"},
     # stacks of a held process and of a core are collected in the same way, so live capture and the core reader share it
-    "native": {"crash", "status", "patterns"},
-    "readers": {"crash", "status", "patterns", "native"},
-    "capture": {"crash", "status", "patterns", "readers", "native"},
-    "knowledge": {"crash", "status", "patterns"},
-    "diagnosis": {"crash", "report", "status", "knowledge", "patterns", "instructions"},
-    "redaction": {"crash", "report", "patterns"},
+    "native": {"crash", "status", "patterns", "digits"},
+    "readers": {"crash", "status", "patterns", "digits", "native"},
+    "capture": {"crash", "status", "patterns", "digits", "readers", "native"},
+    "clues": {"crash", "status", "patterns", "digits", "instructions", "phrases"},
+    "knowledge": {"crash", "status", "patterns", "clues"},
+    "diagnosis": {"crash", "report", "status", "knowledge", "patterns", "digits", "clues", "phrases"},
+    "redaction": {"crash", "report", "patterns", "phrases"},
     "reports": {"crash", "report", "patterns"},
     # the library and what is built on it
-    "__init__": {"crash", "report", "status", "readers", "capture", "knowledge", "diagnosis", "redaction"},
-    "proving": {"__init__", "crash", "report", "readers", "knowledge", "diagnosis"},
+    "__init__": {"crash", "report", "status", "defects", "readers", "capture", "knowledge", "diagnosis", "redaction"},
+    "proving": {"__init__", "crash", "report", "readers", "clues", "knowledge", "diagnosis"},
     # fits the ranking's numbers to labelled reports; only whoever changes signatures runs it
-    "calibrating": {"__init__", "report", "knowledge", "diagnosis"},
+    "calibrating": {"__init__", "report", "clues", "knowledge", "diagnosis"},
     # a signature drafted from a log: it reads, diagnoses, redacts and proves what it drafts
     "learning": {
         "__init__",
@@ -38,12 +45,23 @@ MAY_IMPORT = {
         "status",
         "patterns",
         "readers",
+        "clues",
         "knowledge",
         "diagnosis",
         "redaction",
         "proving",
     },
-    "cli": {"__init__", "report", "reports", "knowledge", "diagnosis", "proving", "learning"},
+    "cli": {
+        "__init__",
+        "report",
+        "reports",
+        "digits",
+        "defects",
+        "knowledge",
+        "diagnosis",
+        "proving",
+        "learning",
+    },
     "__main__": {"cli"},
 }
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 # Each crasher is a program that starts a TensorFlow, twice or more.
 _CRASHERS = ("tests/capture/test_crashers_run.py", "tests/test_crashers.py")
 # Half a minute and more for a file; the hangs of the first wait without working, and others work meanwhile.
-_LONG = (
+LONG = (
     *_CRASHERS,
     "tests/test_claims.py",
     "tests/readers/minidump/test_walk_like_lldb.py",
@@ -26,7 +26,7 @@ _LONG = (
 )
 _CHOSEN = re.compile(r"\[(?P<id>.*)\]$")
 # A width or a number of another parameter may stand before the name, an exit code behind it.
-_LOG = re.compile(r"(?:^|/|^\d+-)(?P<name>[^/]+\.log)\b")
+_LOG = re.compile(r"(?:^\d+-|^|/)(?P<name>[^/]+\.log)\b")
 
 
 def company(nodeid: str) -> str:
@@ -42,7 +42,7 @@ def company(nodeid: str) -> str:
 
 def long_ones_first(items: list[pytest.Item]) -> None:
     """Put the files that take longest before the others, which stay in their order."""
-    places = {file: place for place, file in enumerate(_LONG)}
+    places = {file: place for place, file in enumerate(LONG)}
     items.sort(key=lambda item: places.get(item.nodeid.partition("::")[0], len(places)))
 
 

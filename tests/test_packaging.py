@@ -213,7 +213,8 @@ def test_the_wheel_holds_the_knowledge_and_nothing_else(distributions):
     names = zipfile.ZipFile(distributions["wheel"]).namelist()
     for path in SIGNATURES:
         assert f"triage/{path}" in names
-    for path in ("triage/py.typed", "triage/reports/report.schema.json", "triage/knowledge/built_index.py", HOOK):
+    schemas = ("triage/reports/report.schema.json", "triage/signatures/signature.schema.json")
+    for path in ("triage/py.typed", *schemas, "triage/knowledge/built_index.py", HOOK):
         assert path in names
     tops = {name.split("/")[0] for name in names}
     assert tops == {"triage", f"crash_triage-{triage.__version__}.dist-info"}
@@ -288,7 +289,7 @@ def test_the_sdist_holds_what_a_build_needs(distributions):
     with tarfile.open(distributions["sdist"]) as archive:
         names = {name.split("/", 1)[1] for name in archive.getnames() if "/" in name}
     assert {"setup.cfg", "setup.py", "pyproject.toml", "LICENSE", "README.md", *SIGNATURES} <= names
-    assert {"triage/reports/report.schema.json", HOOK} <= names
+    assert {"triage/reports/report.schema.json", "signatures/signature.schema.json", HOOK} <= names
 
 
 def test_the_sdist_builds_the_same_wheel_again(distributions):

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from triage import patterns
-from triage.knowledge.clues import LogSeen
+from triage.clues.log import LogSeen
 from triage.knowledge.loading import Knowledge
 
 # Meaning

@@ -18,9 +18,10 @@ from hypothesis import strategies as st
 import triage
 from triage.crash import Environment
 from triage.diagnosis import diagnose
+from triage.phrases import Phrase, quote, quoting
 from triage.readers import Source, read
 from triage.redaction import _THEIRS, Redactor, redacted
-from triage.report import Phrase, Report, quote, quoting
+from triage.report import Report
 from triage.reports import FORMATS, renderer
 
 # What is secret, the text in which it stands, and what kind of value it is. None of these is a real token.

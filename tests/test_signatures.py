@@ -12,11 +12,13 @@ from conftest import LOGS, REPOSITORY
 from fixture_logs import ROWS, report_of
 
 import triage
+from triage.clues.interface import Clue
+from triage.clues.module import ModuleSeen
 from triage.crash import Memory, Process, Resources
 from triage.diagnosis import diagnose
 from triage.diagnosis.verdict import SURE
-from triage.knowledge.clues import COMBINATORS, Clue, ModuleSeen
 from triage.knowledge.loading import Knowledge
+from triage.knowledge.yaml_packs import read_pack
 from triage.readers import Source, read
 from triage.report import NO_CRASH, UNKNOWN, Report
 
@@ -42,8 +44,7 @@ def clues_of(knowledge: Knowledge) -> Iterator[Clue]:
     while waiting:
         clue = waiting.pop()
         yield clue
-        if isinstance(clue.sought, COMBINATORS):
-            waiting += clue.sought.clues
+        waiting += clue.inner
 
 
 # every labelled log
@@ -243,6 +244,15 @@ def test_no_signature_is_reproduced_by_a_log_that_was_written_by_hand(knowledge:
     for signature in knowledge.signatures.values():
         if signature.grade == "reproduced":
             assert any("composed/" not in example.log for example in signature.matches), signature.id
+
+
+def test_causes_lie_in_their_families_and_no_signature_is_called_so() -> None:
+    assert not (REPOSITORY / "signatures" / "causes.yaml").exists()
+    ours = read_pack(str(REPOSITORY / "signatures"))
+    assert ours.tables["causes"]
+    for slug in ours.tables["causes"]:
+        assert ours.file_of_cause(slug) == str(REPOSITORY / "signatures" / slug.split(".")[0] / "causes.yaml")
+    assert not [id for id in ours.signatures if id.endswith("/causes")]
 
 
 def test_a_signature_lies_in_the_folder_of_its_causes_family(knowledge: Knowledge) -> None:

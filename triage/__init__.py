@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 if TYPE_CHECKING:
     from triage.capture.command import CannotStart
+    from triage.crash import Crash
     from triage.knowledge.loading import Knowledge
+    from triage.readers import Source
     from triage.report import Page, Report
 
 __version__ = "0.1.0"
@@ -83,7 +85,7 @@ def run(
     """
     from os import fspath
 
-    from triage import capture
+    from triage import capture, defects
 
     options = capture.Options(timeout, native, tf_log, None if save is None else fspath(save), debugger, full)
     outcome = capture.run(command, as_given=as_given, python=python, options=options)
@@ -97,7 +99,7 @@ def run(
         report = diagnose(outcome.facts(), knowledge, version=__version__, top=top)
         report = redacted(report) if redact else report
     except Exception as error:  # the program's exit code matters more than whatever is wrong with us
-        problem = f"the report failed, a bug of ours: {error!r}"
+        problem = f"the report failed: {defects.told(error)}"
         return Ran(outcome.exit_code, outcome.signal, None, (problem,), outcome.said)
     problems = tuple(f"signature skipped: {problem}" for problem in knowledge.problems)
     return Ran(outcome.exit_code, outcome.signal, report, problems, outcome.said)
@@ -128,7 +130,8 @@ def analyze(
     An input that cannot be read is named in `report.crash.inputs` (kind `unreadable`) and in `not_observable`; the
     others are still analysed. Raises NotAnExitCode for an exit code that is none.
     """
-    from triage.crash import Crash, Input, merge, with_exit
+    from triage import defects
+    from triage.crash import Crash, merge, with_exit
     from triage.diagnosis import diagnose
     from triage.readers import Source, Unreadable, of_one_process, read
     from triage.redaction import redacted
@@ -145,8 +148,11 @@ def analyze(
         try:
             parts.append(read(source, number, made_by, directories))
         except Unreadable as error:
-            entry = Input(number, "unreadable", source.label, complete=False)
-            parts.append(Crash(inputs=(entry,), unread=(str(error),)))
+            parts.append(_unread(number, source, str(error)))
+        except Exception as error:  # the other inputs of the incident still tell something
+            if len(inputs) == 1:
+                raise
+            parts.append(_unread(number, source, f"{source.label} could not be read: {defects.told(error)}"))
     crash = merge(of_one_process(parts)) if parts else Crash()
     if status is not None:
         crash = with_exit(crash, status)
@@ -154,6 +160,12 @@ def analyze(
             crash = crash._replace(environment=crash.environment._replace(os="windows"))
     report = diagnose(crash, knowledge or load_knowledge(signatures), version=__version__, top=top)
     return redacted(report) if redact else report
+
+
+def _unread(number: int, source: Source, why: str) -> Crash:
+    from triage.crash import Crash, Input
+
+    return Crash(inputs=(Input(number, "unreadable", source.label, complete=False),), unread=(why,))
 
 
 def redact(report: Report) -> Report:

@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 from triage import NotAnExitCode, analyze
+from triage.clues.facts import Facts
+from triage.clues.findings import Hit
 from triage.crash import Log
 from triage.diagnosis.arithmetic import CALCULATORS
 from triage.diagnosis.compatibility import PLACEHOLDERS as FROM_VERSIONS
-from triage.diagnosis.findings import Hit
-from triage.diagnosis.matching import Facts
 from triage.diagnosis.missing_modules import PLACEHOLDERS as FROM_DISTRIBUTIONS
-from triage.knowledge.lint import lint
+from triage.knowledge.lint import lint, long_lines
 from triage.knowledge.loading import Knowledge, assemble
 from triage.knowledge.pack import PackData, Problem, our_directory
 from triage.knowledge.signature import ExampleLog, Signature
-from triage.knowledge.yaml_packs import read_pack
+from triage.knowledge.yaml_packs import our_pack, read_pack
 from triage.readers import Source, read
-from triage.report import NO_CRASH, UNKNOWN
+from triage.report import NO_CRASH, UNKNOWN, Report
 
 PASSED, FAILED, NOT_CHECKED = "passed", "failed", "not checked"
 _HEALTHY = Path("fixtures/logs/healthy")
+# The report on a log and an exit status.
+_Told = Callable[[Path, str | None], Report]
 
 
 class Outcome(NamedTuple):
@@ -44,7 +47,7 @@ class LintResult(NamedTuple):
 
 def lint_packs(directories: tuple[str, ...] = ()) -> LintResult:
     """Lint private packs where some are given, else ours."""
-    ours = read_pack(our_directory(), "triage")
+    ours = our_pack()
     packs = [read_pack(directory) for directory in directories]
     knowledge = assemble([ours, *packs])
     healthy = {name: log for pack in (ours, *packs) for name, log in _healthy_logs(pack).items()}
@@ -55,6 +58,8 @@ def lint_packs(directories: tuple[str, ...] = ()) -> LintResult:
     problems = [
         problem for pack in looked_at for problem in lint(pack, knowledge, healthy, computed, from_tables.keys())
     ]
+    if not packs:
+        problems += long_lines(ours)
     not_checked = () if healthy else ("healthy logs: there are no fixtures in this installation",)
     return LintResult(tuple(problems), sum(len(pack.signatures) for pack in looked_at), not_checked)
 
@@ -62,35 +67,39 @@ def lint_packs(directories: tuple[str, ...] = ()) -> LintResult:
 def test_signatures(knowledge: Knowledge, wanted: tuple[str, ...] = ()) -> Iterator[Outcome]:
     """Run the tests that signatures carry, and the healthy logs on which none may fire."""
     packs = [_pack_of(directory) for directory in knowledge.directories]
+    # One log is often the test of several signatures.
+    told = cache(lambda path, exit: analyze(path, exit_code=exit, knowledge=knowledge))
     for pack in packs:
         for id in pack.signatures:
             signature = knowledge.signatures.get(id)
             # A private pack may replace a signature of ours; then only its own tests say anything.
             if signature is not None and signature.pack == pack.name and (not wanted or id in wanted):
-                yield from _run_tests(signature, Path(pack.root), knowledge)
+                yield from _run_tests(signature, Path(pack.root), knowledge, told)
         if not wanted:
-            yield from _run_healthy(pack, knowledge)
+            yield from _run_healthy(pack, told)
 
 
 def _pack_of(directory: str) -> PackData:
-    return read_pack(directory, "triage" if directory == our_directory() else None)
+    return our_pack() if directory == our_directory() else read_pack(directory)
 
 
-def _run_tests(signature: Signature, root: Path, knowledge: Knowledge) -> Iterator[Outcome]:
+def _run_tests(signature: Signature, root: Path, knowledge: Knowledge, told: _Told) -> Iterator[Outcome]:
     for example in signature.matches:
-        yield _judge(signature, example, root, knowledge, matches=True)
+        yield _judge(signature, example, root, knowledge, told, matches=True)
     for example in signature.differs:
-        yield _judge(signature, example, root, knowledge, matches=False)
+        yield _judge(signature, example, root, knowledge, told, matches=False)
 
 
-def _judge(signature: Signature, example: ExampleLog, root: Path, knowledge: Knowledge, *, matches: bool) -> Outcome:
+def _judge(
+    signature: Signature, example: ExampleLog, root: Path, knowledge: Knowledge, told: _Told, *, matches: bool
+) -> Outcome:
     if example.live:
         return Outcome(signature.id, example.log, NOT_CHECKED, "a program to run, which the crasher tests do")
     path = root / example.log
     if not path.is_file():
         return Outcome(signature.id, example.log, NOT_CHECKED, "the log is not in this installation")
     try:
-        report = analyze(path, exit_code=example.exit, knowledge=knowledge)
+        report = told(path, example.exit)
     except NotAnExitCode as error:
         return Outcome(signature.id, example.log, FAILED, str(error))
     first = report.diagnoses[0] if report.diagnoses else None
@@ -109,9 +118,9 @@ def _judge(signature: Signature, example: ExampleLog, root: Path, knowledge: Kno
     )
 
 
-def _run_healthy(pack: PackData, knowledge: Knowledge) -> Iterator[Outcome]:
+def _run_healthy(pack: PackData, told: _Told) -> Iterator[Outcome]:
     for path in sorted((Path(pack.root) / _HEALTHY).glob("*.log")):
-        report = analyze(path, knowledge=knowledge)
+        report = told(path, None)
         right = not report.diagnoses
         why = "" if right else f"wanted silence, got {report.diagnoses[0].cause}"
         yield Outcome("(healthy)", str(_HEALTHY / path.name), PASSED if right else FAILED, why)

@@ -33,18 +33,17 @@ from triage.crash import (
 )
 from triage.patterns import Match
 from triage.patterns import compile as pattern
+from triage.phrases import Phrase, quoting
 from triage.report import (
     Diagnosis,
     FixStep,
     Heard,
     Near,
     OtherCrash,
-    Phrase,
     Question,
     Reliability,
     Report,
     RuledOut,
-    quoting,
 )
 
 # Names that say nothing about a person.

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from triage.calibrating.__main__ import main
+from triage.calibrating.__main__ import main, wrapped
 from triage.knowledge.calibration import parse_calibration
 from triage.knowledge.pack import our_directory
 
@@ -67,6 +67,18 @@ def test_the_same_cases_give_the_same_file(cases: Path, tmp_path: Path) -> None:
     for target in targets:
         main([str(cases), "--output", str(target)])
     assert targets[0].read_text("utf-8") == targets[1].read_text("utf-8")
+
+
+def test_a_long_row_is_broken_between_its_entries_and_says_the_same() -> None:
+    clues = {f"clue-{number}": [number, 0] for number in range(40)}
+    row = (
+        "  gpu/a: {own: 10, elsewhere: 188, clues: {" + ", ".join(f"{id}: {hits}" for id, hits in clues.items()) + "}}"
+    )
+    lines = wrapped(row).splitlines()
+    assert len(lines) > 3 and all(80 < len(line) <= 120 for line in lines[:-1])
+    assert not [line for line in lines if line.lstrip()[0].isdigit()]
+    assert yaml.safe_load("\n".join(lines)) == {"gpu/a": {"own": 10, "elsewhere": 188, "clues": clues}}
+    assert wrapped("weights: {hits: 1.0, absences: 0.35}") == "weights: {hits: 1.0, absences: 0.35}"
 
 
 def test_a_folder_without_cases_is_refused_in_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

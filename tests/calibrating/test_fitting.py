@@ -6,7 +6,7 @@ import pytest
 from building import knowledge_of, signature_data
 
 from triage.calibrating.cases import Case, Looked, look_at
-from triage.calibrating.figures import Answer, answer, figures, reliability
+from triage.calibrating.figures import FirstAnswer, answer, figures, reliability
 from triage.calibrating.fitting import FOLDS, applied, counted, fit_weights, left_out
 from triage.knowledge.calibration import Bin, Weights
 from triage.knowledge.loading import Knowledge
@@ -74,7 +74,7 @@ def test_words_that_mislead_make_answers_less_sure(small: Knowledge) -> None:
 
 
 def test_the_first_answer_is_judged_as_a_person_would(small: Knowledge) -> None:
-    def judged(one: Case) -> Answer:
+    def judged(one: Case) -> FirstAnswer:
         return answer(look_at(one, small), small, Weights())
 
     right = judged(case("1", "the first words", "a.a"))
@@ -83,22 +83,26 @@ def test_the_first_answer_is_judged_as_a_person_would(small: Knowledge) -> None:
     assert right.confidence > 0.7
     assert not judged(case("2", "the first words", "b.b")).right
     assert judged(case("3", "the first words", "b.b", "a.a")).right
-    assert judged(case("4", "nothing known", "unknown")) == Answer(None, True, False, True)
+    assert judged(case("4", "nothing known", "unknown")) == FirstAnswer(None, True, False, True)
     assert not judged(case("5", "nothing known", "a.a")).right
 
 
 def test_the_table_says_how_many_of_each_confidence_were_right() -> None:
-    answers = [Answer(0.95, True, True, False), Answer(0.92, False, True, False), Answer(0.6, True, True, False)]
-    answers.append(Answer(None, False, False, False))
+    answers = [
+        FirstAnswer(0.95, True, True, False),
+        FirstAnswer(0.92, False, True, False),
+        FirstAnswer(0.6, True, True, False),
+    ]
+    answers.append(FirstAnswer(None, False, False, False))
     assert reliability(answers) == (Bin(0.5, 1, 1), Bin(0.9, 2, 1))
 
 
 def test_the_figures_are_those_of_first_answers() -> None:
     answers = [
-        Answer(0.9, True, True, False),
-        Answer(0.9, False, True, False),
-        Answer(None, False, False, False),
-        Answer(None, True, True, True),
+        FirstAnswer(0.9, True, True, False),
+        FirstAnswer(0.9, False, True, False),
+        FirstAnswer(None, False, False, False),
+        FirstAnswer(None, True, True, True),
     ]
     assert figures(answers) == {"top1": 0.3333, "top3": 0.6667, "overclaim": 0.25, "ece": 0.4}
 

@@ -177,24 +177,23 @@ def test_its_cause_comes_first_or_none_is_claimed(finished, crasher):
         assert done.causes[0][0] == crasher.cause
 
 
-NAMED_BY = {
-    Path(example.log).stem: signature
+NAMED = [
+    (crasher, signature)
     for signature in our_knowledge().signatures.values()
     for example in signature.matches
-    if example.live
-}
+    for crasher in CRASHERS
+    if example.live and crasher.name == Path(example.log).stem
+]
 
 
-@pytest.mark.parametrize(
-    "crasher", [crasher for crasher in CRASHERS if crasher.name in NAMED_BY], ids=lambda crasher: crasher.name
-)
-def test_a_signature_that_names_a_crasher_as_its_test_is_the_one_that_recognises_it(finished, crasher):
+@pytest.mark.parametrize(("crasher", "signature"), NAMED, ids=[crasher.name for crasher, _ in NAMED])
+def test_a_signature_that_names_a_crasher_as_its_test_is_the_one_that_recognises_it(finished, crasher, signature):
     first = finished(crasher).report["diagnoses"][0]
-    assert (first["cause"], first["signature"]) == (NAMED_BY[crasher.name].cause, NAMED_BY[crasher.name].id)
+    assert (first["cause"], first["signature"]) == (signature.cause, signature.id)
 
 
 def test_some_signature_names_a_crasher_as_its_test():
-    assert {crasher.name for crasher in CRASHERS} & set(NAMED_BY) or not REQUIRED
+    assert NAMED or not REQUIRED
 
 
 # ---------------------------------------------------------------- the same output with us and without

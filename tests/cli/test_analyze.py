@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
 import shlex
@@ -13,7 +12,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from conftest import LOGS, TRIAGE, clean_environment
+from conftest import LOGS, TRIAGE, clean_environment, give_up_the_right_to_read_everything
 from running import report_on
 
 DIAGNOSED = LOGS / "oom_in_fit-2.21.log"
@@ -321,15 +320,6 @@ def test_a_directory_of_libraries_must_be_there(run_triage):
     done = run_triage("analyze", "crash.dmp", "--pe-dir", "nowhere")
     assert done.returncode == 2
     assert "There is no directory 'nowhere'." in done.stderr
-
-
-def give_up_the_right_to_read_everything():
-    """Root reads what it may not; without these two capabilities it is like everybody else."""
-    if os.geteuid() == 0:
-        drop_from_bounding_set, override, read_search = 24, 1, 2
-        prctl = ctypes.CDLL(None).prctl
-        for capability in (override, read_search):
-            prctl(drop_from_bounding_set, capability, 0, 0, 0)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="permissions are taken away with Linux's capabilities")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 
@@ -308,7 +309,7 @@ def test_a_notebook_without_nbclient_says_what_to_install(tmp_path):
     (tmp_path / "train.ipynb").write_text(json.dumps({"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}))
     done = run("train.ipynb", cwd=tmp_path)
     assert done.returncode == 126
-    assert f"{sys.executable} -m pip install nbclient ipykernel" in sentence_in(done.stderr)
+    assert f"{shlex.quote(sys.executable)} -m pip install nbclient ipykernel" in sentence_in(done.stderr)
 
 
 @pytest.mark.parametrize("option", [("--save", "x.dmp"), ("--full",), ("--no-debugger",)])

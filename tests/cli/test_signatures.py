@@ -44,7 +44,7 @@ def pack(tmp_path):
 
 def ids_on_disk() -> list[str]:
     paths = (REPOSITORY / "signatures").glob("*/*.yaml")
-    return sorted(f"{path.parent.name}/{path.stem}" for path in paths)
+    return sorted(f"{path.parent.name}/{path.stem}" for path in paths if path.name != "causes.yaml")
 
 
 # ---------------------------------------------------------------- list
@@ -64,10 +64,13 @@ def test_list_says_cause_grade_and_title(run_triage):
     assert line.split(maxsplit=1)[1] == f"{data['cause']}  {data['grade']}  {data['title']}"
 
 
-def test_list_causes_prints_every_cause(run_triage):
+def test_list_causes_prints_every_cause_family_by_family_as_the_files_have_them(run_triage):
     done = run_triage("signatures", "list", "--causes")
-    causes = yaml.safe_load((REPOSITORY / "signatures/causes.yaml").read_text("utf-8"))
-    assert {line.split()[0] for line in done.stdout.splitlines()} == set(causes)
+    families = yaml.safe_load((REPOSITORY / "signatures/pack.yaml").read_text("utf-8"))["families"]
+    files = [REPOSITORY / "signatures" / family / "causes.yaml" for family in families]
+    assert sorted(files) == sorted((REPOSITORY / "signatures").rglob("causes.yaml"))
+    causes = [slug for file in files for slug in yaml.safe_load(file.read_text("utf-8"))]
+    assert [line.split()[0] for line in done.stdout.splitlines()] == causes
     assert f"{len(causes)} causes." in done.stderr
 
 
@@ -105,7 +108,7 @@ def test_show_of_a_near_miss_suggests(run_triage):
     assert "Did you mean" in done.stderr and "gpu/out-of-memory" in done.stderr
 
 
-@pytest.mark.parametrize("id", ["../causes", "pack", "zzzz", "../../setup"])
+@pytest.mark.parametrize("id", ["../causes", "gpu/causes", "pack", "zzzz", "../../setup"])
 def test_show_prints_signatures_only(run_triage, id):
     done = run_triage("signatures", "show", id)
     assert (done.returncode, done.stdout) == (2, "")
@@ -325,6 +328,25 @@ def test_new_refuses_what_is_no_id(run_triage, tmp_path, id):
     assert done.returncode == 2
     assert "FAMILY/SLUG" in done.stderr
     assert not (tmp_path / "mine").exists()
+
+
+def test_new_refuses_a_signature_in_the_place_of_a_familys_causes(run_triage, tmp_path):
+    done = run_triage("signatures", "new", "own/causes", "--cause", "gpu.out-of-memory", "--into", "mine")
+    assert done.returncode == 2
+    assert "choose another SLUG" in done.stderr
+    assert not (tmp_path / "mine").exists()
+
+
+def test_new_from_a_log_writes_a_new_cause_into_the_file_of_its_family(run_triage, tmp_path):
+    for name, error in (("lease", LEASE), ("pool", LEASE.replace("LeaseError: lease", "PoolError: pool"))):
+        (tmp_path / "crash.log").write_text(error)
+        done = run_triage(
+            "signatures", "new", f"own/{name}", "--from", "crash.log", "--exit-code", "1", "--into", "mine"
+        )
+        assert done.returncode == 0, done.stderr
+    causes = yaml.safe_load((tmp_path / "mine" / "own" / "causes.yaml").read_text("utf-8"))
+    assert list(causes) == ["own.lease", "own.pool"]
+    assert not (tmp_path / "mine" / "causes.yaml").exists()
 
 
 # ---------------------------------------------------------------- sources

@@ -14,6 +14,8 @@ from building import knowledge_of as known
 from conftest import LOGS
 from fixture_logs import ALL_LOGS, crash_in
 
+from triage.clues.facts import Facts
+from triage.clues.findings import ABSENT, UNSEEN, Finding, Hit
 from triage.crash import (
     Crash,
     Environment,
@@ -29,8 +31,6 @@ from triage.crash import (
     Thread,
 )
 from triage.diagnosis import diagnose
-from triage.diagnosis.findings import ABSENT, UNSEEN, Finding, Hit
-from triage.diagnosis.matching import Facts
 from triage.diagnosis.verdict import SURE, interrupted, not_observable
 from triage.knowledge.loading import Knowledge
 from triage.report import DIAGNOSED, NO_CRASH, UNCERTAIN, UNKNOWN, Report

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import triage
-from triage.diagnosis.questions import Answer, expected_gain
-from triage.knowledge.clues import LogSeen
+from triage.clues.log import LogSeen
+from triage.diagnosis.questions import Awaited, expected_gain
 from triage.knowledge.loading import Knowledge
 
 
@@ -24,7 +24,7 @@ def test_a_diagnosis_has_none(knowledge: Knowledge) -> None:
 def test_what_separates_two_causes_teaches_more_than_what_both_show() -> None:
     shares = {"a.a": 0.45, "b.b": 0.45}
     one, both = LogSeen("one"), LogSeen("both")
-    separating = expected_gain(shares, {"a.a": Answer(one, 0.9, 0.01)})
-    shared = expected_gain(shares, {"a.a": Answer(both, 0.9, 0.01), "b.b": Answer(both, 0.9, 0.01)})
+    separating = expected_gain(shares, {"a.a": Awaited(one, 0.9, 0.01)})
+    shared = expected_gain(shares, {"a.a": Awaited(both, 0.9, 0.01), "b.b": Awaited(both, 0.9, 0.01)})
     assert separating > shared > 0
-    assert abs(expected_gain(shares, {"a.a": Answer(one, 0.3, 0.3)})) < 1e-9
+    assert abs(expected_gain(shares, {"a.a": Awaited(one, 0.3, 0.3)})) < 1e-9

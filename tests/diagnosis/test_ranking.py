@@ -10,9 +10,9 @@ from building import clue, crash_of, signature_data
 from building import knowledge_of as known
 
 import triage
+from triage.clues.facts import Facts
+from triage.clues.findings import ABSENT, UNSEEN, Hit
 from triage.crash import Crash, Environment
-from triage.diagnosis.findings import ABSENT, UNSEEN, Hit
-from triage.diagnosis.matching import Facts
 from triage.diagnosis.ranking import (
     CAP_AGAINST,
     CAP_FOR,

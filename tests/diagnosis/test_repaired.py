@@ -8,9 +8,9 @@ import pytest
 from building import crash_of, crashed_thread
 
 from triage import analyze
+from triage.clues.versions import order
 from triage.crash import Crash, Environment
 from triage.diagnosis.repaired import repaired
-from triage.diagnosis.versions import order
 from triage.knowledge.loading import Knowledge, load
 
 TABLES = load().versions

@@ -9,10 +9,11 @@ import pytest
 from building import crash_of, line_with, signature_data, write_log, write_pack
 from conftest import LOGS
 
-from triage.diagnosis.findings import Hit
-from triage.diagnosis.matching import Facts
-from triage.knowledge.clues import parse_clue
+from triage.clues import parse_clue
+from triage.clues.facts import Facts
+from triage.clues.findings import Hit
 from triage.knowledge.pack import Problem
+from triage.knowledge.yaml_packs import read_pack
 from triage.proving import lint_packs
 
 SLUG = "house/scheduler"
@@ -295,11 +296,41 @@ def test_a_cause_without_its_page(tmp_path: Path) -> None:
     assert problem.what == "'house.bare' has no inside"
 
 
+def test_what_is_wrong_with_a_cause_is_placed_in_the_file_of_its_family(tmp_path: Path) -> None:
+    whole = {"title": "Whole", "inside": "x", "shows": "x", "sure": "x", "fix": "x"}
+    causes = {
+        "house.whole": whole,
+        "house.bare": {"title": "Bare"},
+        "house.lost": {**whole, "mistaken_for": {"x.y": "z"}},
+    }
+    pack = write_pack(tmp_path / "house", {"house/causes": causes})
+    found = [(p.file, p.line, p.what) for p in lint_packs((str(pack),)).problems]
+    file = pack / "house" / "causes.yaml"
+    assert found == [
+        (str(file), line_with(file, "house.bare"), "'house.bare' has no inside"),
+        (str(file), line_with(file, "x.y"), "unknown cause 'x.y'"),
+    ]
+
+
 def test_noise_that_would_hide_anything(tmp_path: Path) -> None:
     pack = write_pack(tmp_path / "house", noise={"noise": ["house greeting", r"\w+"]})
     (problem,) = lint_packs((str(pack),)).problems
     assert (problem.file, problem.line) == (str(pack / "noise.yaml"), line_with(pack / "noise.yaml", r"\w+"))
     assert "no fixed text" in problem.what
+
+
+def test_a_line_that_is_too_long_is_named_in_our_files_and_left_alone_in_private_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pack = write_pack(
+        tmp_path / "house",
+        noise="noise:\n  - '" + "house greeting " + "ü" * 99 + "'\n  - '" + "house greeting " * 10 + "'\n",
+    )
+    assert lint_packs((str(pack),)).problems == ()
+    monkeypatch.setattr("triage.proving.our_pack", lambda: read_pack(str(pack)))
+    (problem,) = lint_packs().problems
+    assert (problem.file, problem.line) == (str(pack / "noise.yaml"), 3)
+    assert problem.what == "156 characters in a line, 120 are the most"
 
 
 def test_a_pack_given_as_the_current_directory_is_linted_like_any_other(

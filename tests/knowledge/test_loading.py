@@ -184,6 +184,54 @@ def test_a_broken_table_is_named_while_the_signatures_work(tmp_path: Path, table
     assert OURS in both.signatures
 
 
+def test_a_pack_may_have_its_causes_in_one_file_in_its_families_or_in_both(
+    tmp_path: Path, knowledge: Knowledge
+) -> None:
+    pack = write_pack(
+        tmp_path / "house",
+        {
+            "attic/causes": {"attic.a": {"prior": 0.01}},
+            "house/causes": {"house.b": {"prior": 0.01}, "house.a": {"prior": 0.02}},
+            "yard/causes": {"yard.a": {"prior": 0.01}, "yard": {"prior": 0.01}},
+            "house/scheduler": signature_data(cause="house.a"),
+        },
+        pack={"schema": 1, "name": "house", "families": ["yard", "house"]},
+        causes={"house.top": {"prior": 0.01}},
+    )
+    both = load((str(pack),))
+    assert both.problems == ()
+    own = [slug for slug in both.causes if slug not in knowledge.causes]
+    assert own == ["house.top", "yard.a", "yard", "house.b", "house.a", "attic.a"]
+    assert both.causes["house.a"].prior == 0.02
+    assert set(both.signatures) - set(knowledge.signatures) == {"house/scheduler"}
+
+
+@pytest.mark.parametrize(
+    ("causes", "words", "what"),
+    [
+        ({"house.a": {"prior": 0.01}, "yard.b": {"prior": 0.01}}, "yard.b", "'yard.b' is no cause of the family house"),
+        ({"house.a": {"prior": 0.01}, "house.b": {"prior": 2}}, "house.b", "'house.b' is not a page"),
+        ({"house.a": {"prior": 0.01}, "house.top": {"prior": 0.01}}, "house.top", "'house.top' stands in"),
+        ("house.a: {prior: 0.01}\nhouse.b: ]", "house.b", "not YAML"),
+        (["not", "a", "mapping"], "not", "this file is not a mapping"),
+        (signature_data(), "title", "no signature can be called so"),
+    ],
+    ids=["of another family", "no page", "twice", "no YAML", "no mapping", "a signature"],
+)
+def test_a_wrong_cause_is_named_with_the_file_and_line_of_its_family_while_the_others_work(
+    tmp_path: Path, causes: Any, words: str, what: str
+) -> None:
+    pack = write_pack(tmp_path / "house", {"house/causes": causes}, causes={"house.top": {"prior": 0.03}})
+    both = load((str(pack),))
+    file = pack / "house" / "causes.yaml"
+    (problem,) = both.problems
+    assert (problem.file, problem.line) == (str(file), line_with(file, words))
+    assert what in problem.what
+    assert both.causes["house.top"].prior == 0.03
+    assert ("house.a" in both.causes) == (isinstance(causes, dict) and "house.a" in causes)
+    assert not [id for id in both.signatures if id.endswith("/causes")]
+
+
 def test_a_pack_without_schema_is_named_and_its_signatures_are_still_used(tmp_path: Path) -> None:
     pack = write_pack(tmp_path / "house", {"house/scheduler": signature_data()}, pack={"name": "house"})
     both = load((str(pack),))

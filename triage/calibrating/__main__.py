@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import datetime
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,9 +13,10 @@ from triage.calibrating.cases import BadCases, look_at, read_cases
 from triage.calibrating.figures import answer, figures, reliability
 from triage.calibrating.fitting import counted, fit_weights, left_out
 from triage.knowledge.calibration import Bin, Calibration, Reliability, parse_calibration, parse_reliability
+from triage.knowledge.lint import LONGEST_LINE
 from triage.knowledge.loading import Knowledge, assemble
 from triage.knowledge.pack import PackData, our_directory
-from triage.knowledge.yaml_packs import read_pack
+from triage.knowledge.yaml_packs import our_pack
 
 _HEADER = """\
 # Written by `make calibrate CASES="DIR …"`; do not edit. What labelled reports say about the hand-written numbers:
@@ -40,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (BadCases, OSError) as error:
         print(error, file=sys.stderr)
         return 2
-    ours = read_pack(our_directory(), "triage")
+    ours = our_pack()
     knowledge = as_written(ours)
     looked = [look_at(case, knowledge) for case in cases]
     pairs = left_out(looked, knowledge)
@@ -90,7 +92,7 @@ def table(bins: Sequence[Bin]) -> str:
 def as_yaml(fitted: Calibration, achieved: Mapping[str, float], digest: str) -> str:
     """The file; one row a signature keeps it small and its changes readable."""
     lines = [
-        _HEADER + f"date: {datetime.date.today()}",
+        f"date: {datetime.date.today()}",
         f"cases: {fitted.cases}",
         f"corpus: {digest}",
         f"figures: {_flow(achieved)}",
@@ -107,7 +109,21 @@ def as_yaml(fitted: Calibration, achieved: Mapping[str, float], digest: str) -> 
     for id, counts in sorted(fitted.counts.items()):
         clues = {name: f"[{own}, {other}]" for name, (own, other) in sorted(counts.clues.items())}
         lines.append(f"  {id}: {{own: {counts.own}, elsewhere: {counts.elsewhere}, clues: {_flow(clues)}}}")
-    return "\n".join(lines) + "\n"
+    return _HEADER + "".join(wrapped(line) + "\n" for line in lines)
+
+
+def wrapped(row: str) -> str:
+    """A row of the file, broken between its entries where it is longer than lint takes."""
+    indent = " " * (len(row) - len(row.lstrip()) + 4)
+    # A pair of counts stays together: no break before a number.
+    line, *entries = re.split(r"(?<=,) (?!\d)", row)
+    lines = [line]
+    for entry in entries:
+        if len(lines[-1]) + 1 + len(entry) <= LONGEST_LINE:
+            lines[-1] += f" {entry}"
+        else:
+            lines.append(indent + entry)
+    return "\n".join(lines)
 
 
 def _flow(data: Mapping[str, object]) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from triage import analyze
-from triage.diagnosis.matching import Facts
+from triage.clues.facts import Facts
 from triage.diagnosis.ranking import Found, look_for
 from triage.knowledge.loading import Knowledge
 from triage.knowledge.yaml_packs import load_yaml

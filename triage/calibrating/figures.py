@@ -15,7 +15,7 @@ from triage.knowledge.loading import Knowledge
 BINS = (0.0, 0.5, SURE, 0.9, 0.97)
 
 
-class Answer(NamedTuple):
+class FirstAnswer(NamedTuple):
     """The first answer to a case: its confidence (none where nothing was named), and whether it was right."""
 
     confidence: float | None
@@ -24,22 +24,22 @@ class Answer(NamedTuple):
     is_quiet: bool
 
 
-def answer(one: Looked, knowledge: Knowledge, weights: Weights) -> Answer:
+def answer(one: Looked, knowledge: Knowledge, weights: Weights) -> FirstAnswer:
     """What the tool would say first."""
     quiet = one.case.is_quiet
     if one.quiet:
         right = one.case.cause == NOT_A_CRASH
-        return Answer(None, right, right, quiet)
+        return FirstAnswer(None, right, right, quiet)
     ranking = rank_with(one, knowledge, weights)
     named = [(scored.signature.cause, min(share, 0.99)) for scored, share in ranking.named]
     if not named or (ranking.unknown >= named[0][1] and named[0][1] < SURE):
         among = any(one.case.accepts(cause) for cause, _ in named[:3])
-        return Answer(None, quiet and one.case.cause != NOT_A_CRASH, among, quiet)
+        return FirstAnswer(None, quiet and one.case.cause != NOT_A_CRASH, among, quiet)
     right = one.case.accepts(named[0][0])
-    return Answer(named[0][1], right, any(one.case.accepts(cause) for cause, _ in named[:3]), quiet)
+    return FirstAnswer(named[0][1], right, any(one.case.accepts(cause) for cause, _ in named[:3]), quiet)
 
 
-def reliability(answers: Sequence[Answer]) -> tuple[Bin, ...]:
+def reliability(answers: Sequence[FirstAnswer]) -> tuple[Bin, ...]:
     """Of the answers of each confidence, how many were right."""
     bins = []
     for least, above in zip(BINS, (*BINS[1:], 2.0), strict=True):
@@ -49,7 +49,7 @@ def reliability(answers: Sequence[Answer]) -> tuple[Bin, ...]:
     return tuple(bins)
 
 
-def figures(answers: Sequence[Answer]) -> dict[str, float]:
+def figures(answers: Sequence[FirstAnswer]) -> dict[str, float]:
     """The share of right first answers, of right ones among three, of wrong ones given surely, and the error of the
     confidences (ten bins, first answers)."""
     told = [one for one in answers if not one.is_quiet]

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from triage.calibrating.cases import NOT_A_CRASH, SOMETHING_ELSE, Looked
-from triage.diagnosis.findings import Hit
+from triage.clues.findings import Hit
 from triage.diagnosis.ranking import Ranking, rank_found
 from triage.knowledge.calibration import UNFITTED, Calibration, Counts, Weights, calibrated, calibrated_priors
 from triage.knowledge.loading import Knowledge

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, NamedTuple
 
-from triage.capture.command import CannotStart, program_for, words_of
+from triage.capture.command import CannotStart, program_for, typed, words_of
 
 if TYPE_CHECKING:
     from triage.crash import Crash
@@ -58,7 +58,7 @@ def run(
 
     def facts() -> Crash:
         return gather()._replace(
-            rerun=_joined(("--", *words) if as_given else words), run_options=_joined(_chosen(python, options))
+            rerun=typed(("--", *words) if as_given else words), run_options=typed(_chosen(python, options))
         )
 
     return outcome._replace(facts=facts)
@@ -72,16 +72,3 @@ def _chosen(python: str | None, options: Options) -> list[str]:
     return [word for name, value in valued if value is not None for word in (name, value)] + [
         name for name, given in flags if given
     ]
-
-
-def _joined(words: Sequence[str]) -> str:
-    """The words as they are typed in this system's shell."""
-    import os
-
-    if os.name == "nt":
-        import subprocess
-
-        return subprocess.list2cmdline(words)
-    import shlex
-
-    return shlex.join(words)

@@ -9,7 +9,7 @@ import time
 from collections.abc import Sequence
 from io import BytesIO
 
-from triage import patterns, status
+from triage import digits, patterns, status
 from triage.capture.command import Program
 from triage.capture.faults import Note, is_ours
 from triage.capture.holding import Held
@@ -220,12 +220,12 @@ def _held(ended: Ended, pid: int | None) -> Held | None:
 
 def _hidden(note: Note, held: Held | None) -> str | None:
     """What hid TensorFlow's log; nothing where TensorFlow was not even loaded."""
-    level = note.log_level or ""
-    if not level.isdecimal() or int(level) < _HIDES_WARNINGS:
+    level = digits.whole(note.log_level)
+    if level is None or level < _HIDES_WARNINGS:
         return None
     if held and held.libraries and not any("tensorflow" in library.name for library in held.libraries):
         return None
-    return f"TF_CPP_MIN_LOG_LEVEL={level}, set by the {note.log_level_set_by}"
+    return f"TF_CPP_MIN_LOG_LEVEL={note.log_level}, set by the {note.log_level_set_by}"
 
 
 def _missing(process: Process, held: Held | None, ended: Ended, note: Note) -> list[str]:

@@ -122,10 +122,21 @@ def _notebook(words: Sequence[str], python: str | None) -> Program:
     if done.returncode:
         raise CannotStart(
             f"{words[0]} is a notebook, and {ran} has no nbclient and ipykernel; try: "
-            f"{ran} -m pip install nbclient ipykernel"
+            + typed((ran, "-m", "pip", "install", "nbclient", "ipykernel"))
         )
     start = "import sys; from nbclient.cli import main; sys.exit(main())"
     return Program((ran, "-c", start, *words), ran, os.path.basename(words[0]))
+
+
+def typed(words: Sequence[str]) -> str:
+    """The words as they are typed in this system's shell."""
+    if os.name == "nt":
+        import subprocess
+
+        return subprocess.list2cmdline(words)
+    import shlex
+
+    return shlex.join(words)
 
 
 def _command(words: Sequence[str]) -> Program:

@@ -38,7 +38,7 @@ def _provider_of(module: str, lists: list[tuple[Path, str]]) -> Provider | None:
     for length in range(len(parts), 0, -1):
         path = re.escape("/".join(parts[:length]))
         # A folder without __init__.py may belong to many; a compiled module carries its Python in its name.
-        holds = re.compile(rf"(?m)^{path}(?:/__init__\.py|\.py|(?:\.[\w-]+)?\.(?:so|pyd))(?:,|$)")
+        holds = pattern(rf"^{path}(?:/__init__\.py|\.py|(?:\.[\w-]+)?\.(?:so|pyd))(?:,|$)")
         for folder, files in lists:
             if holds.search(files) and (told := _name_and_version(folder)):
                 return Provider(".".join(parts[:length]), *told)

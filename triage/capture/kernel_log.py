@@ -10,6 +10,8 @@ import os
 import re
 import time
 
+from triage import digits
+
 _LOG = "/dev/kmsg"
 _RECORD = 8192
 # The kernel's clock and ours drift apart by a little over days.
@@ -30,7 +32,7 @@ def line_about(pid: int, seconds: float, path: str = _LOG) -> str | None:
         match = _FAULT.search(text)
         if match is None or stamp < since:
             continue
-        number = int(match["number"])
+        number = digits.whole(match["number"]) or 0
         if number == pid:
             own = text
         elif number > pid and match["name"].startswith("python"):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import gc
-import os
 import sys
+from contextlib import suppress
 from importlib import import_module
 
 import click
 
-from triage import __version__
+from triage import __version__, defects
+from triage.cli import streams
 
 _COMMANDS = {
     "run": "triage.cli.run",
@@ -75,21 +76,29 @@ def _group() -> None:
 
 
 def main() -> None:
-    """Run the command line; a closed pipe ends it quietly, Ctrl-C with 130."""
+    """Run the command line; whatever goes wrong is told in a sentence and by the exit code."""
     # A short run makes no garbage worth looking for, and looking takes a tenth of it.
     gc.set_threshold(100_000)
-    for stream in (sys.stdout, sys.stderr):
-        # A console that cannot show a character shows a question mark instead of a traceback.
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")
+    streams.prepare()
+    sys.exit(streams.ended(_status()))
+
+
+def _status() -> int:
+    """The exit code of the command that was called; Ctrl-C is 130."""
     try:
-        sys.exit(_group.main(prog_name="triage", standalone_mode=False))
+        return _group.main(prog_name="triage", standalone_mode=False) or 0
+    except SystemExit as leaving:
+        return leaving.code if isinstance(leaving.code, int) else 0
     except click.ClickException as error:
-        error.show()
-        sys.exit(error.exit_code)
+        if sys.stderr is not None:
+            with suppress(OSError):
+                error.show()
+        return error.exit_code
     except (click.Abort, KeyboardInterrupt):
-        click.echo(err=True)
-        sys.exit(130)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(141)
+        streams.note()
+        return 130
+    except Exception as error:
+        # What is wrong with standard output is told at the end, where it is told for every command.
+        if not (isinstance(error, OSError) and streams.failure()):
+            streams.say(f"{defects.told(error)}.")
+        return defects.EXIT_CODE

@@ -11,17 +11,25 @@ from typing import TextIO
 import click
 
 import triage
+from triage import defects
 from triage.cli.options import cannot_be_written, print_report, report_options, report_problems
+from triage.cli.streams import NOT_PRINTED, say
 from triage.report import DIAGNOSED, NO_CRASH, Report
 from triage.reports.harmless import harmless
 
 _UNREADABLE, _NOT_ENOUGH, _ANSWERED = 3, 1, 0
 
 
-class _CannotWrite(click.ClickException):
-    """An output that cannot be written is wrong usage: click's own 1 would read as 'not enough evidence'."""
+class _CannotBeOpened(click.ClickException):
+    """An output that is no place for a report is wrong usage: click's own 1 would read as 'not enough evidence'."""
 
     exit_code = 2
+
+
+class _CannotBeWritten(click.ClickException):
+    """An output that failed while the report was written to it, as standard output can."""
+
+    exit_code = NOT_PRINTED
 
 
 @click.command("analyze")
@@ -55,7 +63,7 @@ def command(
     with -, standard input is read.
 
     Exit status: 0 an answer (diagnosed, no-crash), 1 not enough evidence, 2 wrong usage, 3 an input that could not
-    be read.
+    be read, 70 a bug of ours, 74 the report could not be written.
     """
     for directory in pe_directories:
         if not os.path.isdir(directory):
@@ -63,14 +71,19 @@ def command(
     inputs = inputs or _without_files(exit_code)
     if inputs.count("-") > 1:
         raise click.UsageError("'-' (standard input) can be given once only.")
+    output = None if output == "-" else output
     knowledge = triage.load_knowledge(packs)
     report_problems(knowledge)
     incidents, refused = triage.incidents(inputs, each=each)
     for sentence in refused:
-        click.echo(f"triage: {sentence}", err=True)
+        say(sentence)
+    if output is not None:
+        incidents = _beside(output, incidents, inputs)
+        _refuse_what_is_read(output, incidents, executable, (*pe_directories, *knowledge.directories))
     status = _UNREADABLE if refused else _ANSWERED
     if "-" in inputs and _at_a_terminal():
-        click.echo("triage: paste the log, then press Ctrl-D (Windows: Ctrl-Z, Enter).", err=True)
+        say("paste the log, then press Ctrl-D (Windows: Ctrl-Z, Enter).")
+    several = len(incidents) > 1
     with _destination(output) as stream:
         for files in incidents:
             try:
@@ -85,14 +98,50 @@ def command(
                 )
             except triage.NotAnExitCode as error:
                 raise click.BadParameter(f"{error}.", param_hint="--exit-code") from None
+            except Exception as error:
+                status = max(status, _defect(error, files, several=several))
+                continue
             unread = [entry for entry in report.crash.inputs if entry.kind == "unreadable"]
             for sentence in report.crash.unread if unread else ():
-                click.echo(f"triage: {sentence}", err=True)
+                say(sentence)
             status = max(status, _status(report, bool(unread)))
             if unread and len(unread) == len(files):
                 continue
-            _print(report if no_redact else triage.redact(report), format_name, stream, several=len(incidents) > 1)
+            try:
+                _print(report if no_redact else triage.redact(report), format_name, stream, several=several)
+            except OSError:
+                raise  # that is about the output, which is the same for all of them
+            except Exception as error:
+                status = max(status, _defect(error, files, several=several))
     sys.exit(status)
+
+
+def _defect(error: Exception, files: tuple[str, ...], *, several: bool) -> int:
+    """Tell a bug of ours by the file that brought it to light; the other files get their reports."""
+    names = harmless(", ".join(files))
+    say(f"{names}: {defects.told(error)}.")
+    return _UNREADABLE if several else defects.EXIT_CODE
+
+
+def _beside(output: str, incidents: list[tuple[str, ...]], inputs: tuple[str, ...]) -> list[tuple[str, ...]]:
+    """The incidents without the report of an earlier run that lies in the folder with the logs."""
+    from triage.cli.report_file import is_older_report, is_same
+
+    if not is_older_report(output):
+        return incidents
+    others = [files for files in incidents if files[0] in inputs or not is_same(output, files[0])]
+    return others or incidents
+
+
+def _refuse_what_is_read(
+    output: str, incidents: list[tuple[str, ...]], executable: str | None, folders: tuple[str, ...]
+) -> None:
+    from triage.cli.report_file import refuse_what_is_read, refuse_what_lies_in
+
+    files = [0 if name == "-" else name for names in incidents for name in names]
+    refuse_what_is_read(output, "one of the files to be analyzed", files)
+    refuse_what_is_read(output, "the program that left the core", [executable] if executable else [])
+    refuse_what_lies_in(output, "in a folder that is read", folders)
 
 
 @contextmanager
@@ -100,11 +149,15 @@ def _destination(output: str | None) -> Iterator[TextIO]:
     if output is None:
         yield sys.stdout
         return
+    from triage.cli.report_file import report_file
+
+    failure: type[click.ClickException] = _CannotBeOpened
     try:
-        with open(output, "w", encoding="utf-8") as stream:
+        with report_file(output) as stream:
+            failure = _CannotBeWritten
             yield stream
     except OSError as error:
-        raise _CannotWrite(cannot_be_written(output, error)) from None
+        raise failure(cannot_be_written(output, error)) from None
 
 
 def _print(report: Report, format_name: str, stream: TextIO, *, several: bool) -> None:

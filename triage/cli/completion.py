@@ -6,6 +6,7 @@ import click
 from click.shell_completion import get_completion_class
 
 from triage.cli.options import Choice
+from triage.cli.streams import note
 
 _ADD = {
     "bash": 'eval "$(triage completion bash)"   # in ~/.bashrc',
@@ -32,4 +33,4 @@ def command(ctx: click.Context, shell: str) -> None:
         raise click.UsageError(f"This version of click has no completion for {shell}; update click.")
     root = ctx.find_root().command
     click.echo(completer(root, {}, "triage", "_TRIAGE_COMPLETE").source())
-    click.echo(f"Add this line: {_ADD[shell]}", err=True)
+    note(f"Add this line: {_ADD[shell]}")

@@ -8,6 +8,7 @@ import click
 
 import triage
 from triage.cli.options import report_problems, signatures_option
+from triage.cli.streams import say
 
 
 # A code such as -11 looks like an option to click; it must reach us as it is.
@@ -38,6 +39,6 @@ def command(topic: tuple[str, ...], packs: tuple[str, ...]) -> None:
         hint = (
             f"did you mean {' or '.join(unknown.near)}?" if unknown.near else "try 'triage signatures list --causes'."
         )
-        click.echo(f"triage: nothing is known about '{unknown.topic}'; {hint}", err=True)
+        say(f"nothing is known about '{unknown.topic}'; {hint}")
         sys.exit(2)
     show_page(page, sys.stdout)

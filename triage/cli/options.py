@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import click
 
+from triage.cli.streams import say
 from triage.reports import FORMATS, renderer
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def report_options(function: F) -> F:
             show_default=True,
             help="How to print.",
         ),
-        click.option("--output", metavar="FILE", help="Write the report to FILE."),
+        click.option("--output", metavar="FILE", help="Write the report to FILE, which only you may read then."),
         click.option(
             "--top", type=click.IntRange(1), default=5, show_default=True, metavar="N", help="How many causes to tell."
         ),
@@ -68,7 +69,7 @@ def report_options(function: F) -> F:
 def report_problems(knowledge: Knowledge) -> None:
     """Name what is broken in private packs; the rest works."""
     for problem in knowledge.problems:
-        click.echo(f"triage: signature skipped: {problem}", err=True)
+        say(f"signature skipped: {problem}")
 
 
 def print_report(report: Report, format_name: str, stream: TextIO) -> None:
@@ -89,12 +90,14 @@ def cannot_be_written(output: str, error: OSError) -> str:
 def write_report(report: Report, format_name: str, output: str | None) -> None:
     """The report to a file or to standard error; where the file can't be written it is not lost."""
     if output is not None:
+        from triage.cli.report_file import report_file
+
         try:
-            with open(output, "w", encoding="utf-8") as stream:
+            with report_file(output) as stream:
                 print_report(report, format_name, stream)
             return
         except OSError as error:
-            click.echo(f"triage: {cannot_be_written(output, error)} The report follows.", err=True)
+            say(f"{cannot_be_written(output, error)} The report follows.")
     try:
         # Apart from what the program printed last, which may be half a line.
         sys.stderr.write("\n")

@@ -6,12 +6,15 @@ import math
 import os
 import signal
 import sys
-from contextlib import suppress
 
 import click
 
 import triage
+from triage import defects
 from triage.cli.options import report_options, write_report
+from triage.cli.streams import say
+
+_FAILED = 125
 
 
 class _Run(click.Command):
@@ -119,6 +122,8 @@ def command(
     if timeout is not None and not math.isfinite(timeout):
         raise click.BadParameter("is a number of seconds, such as 600.", param_hint="--timeout")
     _refuse_elsewhere(("--save", save is not None), ("--full", full), ("--no-debugger", no_debugger))
+    if output is not None:
+        _make_way(output, words, python, packs)
     try:
         outcome = triage.run(
             words,
@@ -135,10 +140,25 @@ def command(
             signatures=packs,
         )
     except triage.CannotStart as error:
-        click.echo(f"triage: {error}", err=True)
+        say(str(error))
         sys.exit(error.code)
+    except Exception as error:
+        say(f"{defects.told(error)}.")
+        sys.exit(_FAILED)
     _say(outcome, format_name, output)
     _end_like_the_child(outcome)
+
+
+def _make_way(output: str, words: tuple[str, ...], python: str | None, packs: tuple[str, ...]) -> None:
+    """Refuse an output that the program needs, and take an older report of ours away: it is not about this run."""
+    from triage.cli.report_file import refuse_what_is_read, refuse_what_lies_in, remove_older_report
+    from triage.knowledge.pack import private_directories
+
+    refuse_what_is_read(output, "the script or a file that is named in its command", (*words, *filter(None, [python])))
+    refuse_what_is_read(output, "what the program reads", (0,))
+    refuse_what_is_read(output, "where the program's own output goes", (1, 2))
+    refuse_what_lies_in(output, "part of a signature pack", private_directories(packs))
+    remove_older_report(output)
 
 
 def _refuse_elsewhere(*given: tuple[str, bool]) -> None:
@@ -156,14 +176,13 @@ def _say(outcome: triage.Ran, format_name: str, output: str | None) -> None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     try:
         for sentence in outcome.problems:
-            click.echo(f"triage: {sentence}", err=True)
+            say(sentence)
         if outcome.report is not None:
             write_report(outcome.report, format_name, output)
         for sentence in outcome.said:
-            click.echo(f"triage: {sentence}", err=True)
+            say(sentence)
     except Exception as error:
-        with suppress(OSError):
-            click.echo(f"triage: the report could not be written, a bug of ours: {error!r}", err=True)
+        say(f"the report could not be written: {defects.told(error)}.")
 
 
 def _end_like_the_child(outcome: triage.Ran) -> None:

@@ -13,7 +13,9 @@ import click
 
 import triage
 from triage.cli.options import report_problems, signatures_option
+from triage.cli.streams import note
 from triage.knowledge.loading import Knowledge
+from triage.knowledge.pack import CAUSES
 
 
 @click.group("signatures")
@@ -43,9 +45,8 @@ def list_command(causes: bool, packs: tuple[str, ...]) -> None:
     width = max((len(name) for name, _ in rows), default=0)
     for name, text in rows:
         click.echo(f"{name.ljust(width)}  {text}")
-    click.echo(
-        f"{len(rows)} {'causes' if causes else 'signatures'}. Next: triage explain {rows[0][0] if rows else 'SIGSEGV'}",
-        err=True,
+    note(
+        f"{len(rows)} {'causes' if causes else 'signatures'}. Next: triage explain {rows[0][0] if rows else 'SIGSEGV'}"
     )
 
 
@@ -61,7 +62,7 @@ def show_command(id: str, packs: tuple[str, ...]) -> None:
     for directory in reversed(knowledge.directories):
         path = Path(directory) / f"{id}.yaml"
         if path.is_file():
-            click.echo(f"# {path}", err=True)
+            note(f"# {path}")
             click.echo(path.read_text("utf-8"), nl=False)
             return
 
@@ -87,7 +88,7 @@ def lint_command(directories: tuple[str, ...]) -> None:
     for text in result.not_checked:
         click.echo(f"not checked: {text}")
     count = len(result.problems)
-    click.echo(f"{result.signatures} signatures, {count or 'no'} problem{'s' if count != 1 else ''}.", err=True)
+    note(f"{result.signatures} signatures, {count or 'no'} problem{'s' if count != 1 else ''}.")
     sys.exit(1 if result.problems else 0)
 
 
@@ -110,7 +111,7 @@ def test_command(ids: tuple[str, ...], packs: tuple[str, ...]) -> None:
         counts[outcome.result] += 1
         if outcome.result != PASSED:
             click.echo(f"{outcome.result}: {outcome.signature} on {outcome.log}: {outcome.why}")
-    click.echo(", ".join(f"{count} {result}" for result, count in counts.items()), err=True)
+    note(", ".join(f"{count} {result}" for result, count in counts.items()))
     if counts[FAILED]:
         sys.exit(1)
     sys.exit(0 if counts[PASSED] else 3)
@@ -148,6 +149,8 @@ def new_command(
     """
     if id is not None and not re.fullmatch(r"[a-z0-9-]+/[a-z0-9-]+", id):
         raise click.UsageError(f"'{id}' is not an id. Write FAMILY/SLUG in small letters, such as gpu/out-of-memory.")
+    if id is not None and id.endswith(f"/{CAUSES}"):
+        raise click.UsageError(f"{id}.yaml has the causes of its family; choose another SLUG for a signature.")
     if cause is not None or log is None:
         _refuse_cause(cause, triage.load_knowledge((into,) if into and Path(into, "pack.yaml").is_file() else ()))
     if log is not None:
@@ -204,7 +207,10 @@ def _draft_from(
     for path in written:
         click.echo(f"{path} written.")
     for sentence in suggestions(draft):
-        click.echo(sentence, err=into is None)
+        if into is None:
+            note(sentence)
+        else:
+            click.echo(sentence)
     if into is not None:
         pack = shlex.quote(into)
         click.echo(f"Next: read {draft.id}.yaml, then triage signatures lint {pack}")

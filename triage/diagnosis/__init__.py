@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from triage.clues.facts import Facts
 from triage.crash import Crash
 from triage.diagnosis.evidence import diagnoses_of
 from triage.diagnosis.hearsay import heard
-from triage.diagnosis.matching import Facts
 from triage.diagnosis.nearest import nearest
 from triage.diagnosis.questions import next_questions
 from triage.diagnosis.ranking import rank

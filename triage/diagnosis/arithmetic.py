@@ -11,9 +11,11 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import NamedTuple
 
+from triage import digits
 from triage.crash import Memory
 from triage.diagnosis.unequal_shapes import elements_advice, loss_advice, pair_advice
 from triage.patterns import compile as pattern
+from triage.phrases import human_bytes
 
 Values = Mapping[str, str]
 SIZES = {
@@ -47,23 +49,22 @@ def calculate(values: Values, memory: Memory) -> dict[str, str]:
     return filled
 
 
-def human_bytes(count: float) -> str:
-    """Bytes as people say them, in powers of 1024."""
-    for unit in ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB"):
-        if abs(count) < 1024 or unit == "PiB":
-            return f"{count:.0f} {unit}" if unit == "bytes" else f"{count:.1f} {unit}"
-        count /= 1024
-    raise AssertionError("unreachable")
-
-
 def tensor_bytes(shape: list[int], dtype: str) -> int | None:
     """The size of a tensor; None for a type whose size is not fixed (strings, resources)."""
     size = SIZES.get(dtype.lower().removeprefix("dt_"))
     return None if size is None else math.prod(shape) * size
 
 
+def _count(text: str) -> int:
+    """A number that a pattern caught; what is none gives no advice (see `calculate`)."""
+    number = digits.whole(text)
+    if number is None:
+        raise ValueError(f"{text[:20]} is no count")
+    return number
+
+
 def _shape(text: str) -> list[int]:
-    return [int(part) for part in re.findall(r"\d+", text)]
+    return [_count(part) for part in re.findall(r"\d+", text)]
 
 
 def _tensor(values: Values, memory: Memory) -> dict[str, str]:
@@ -114,13 +115,13 @@ def _limit(values: Values) -> int | None:
     match = re.fullmatch(r"([\d.]+) ?(?:([KMGTP])i?)?B?", values.get("limit", "").strip())
     if not match:
         return None
-    return int(float(match[1]) * 1024 ** (" KMGTP".index(match[2]) if match[2] else 0))
+    return digits.scaled(match[1], 1024 ** (" KMGTP".index(match[2]) if match[2] else 0))
 
 
 def _window(values: Values, memory: Memory) -> dict[str, str]:
     """The output size of a VALID convolution or pool, and the smallest input that gives any output."""
-    size, kernel = int(values["input_size"]), int(values["kernel_size"])
-    stride = max(1, int(values.get("stride") or 1))
+    size, kernel = _count(values["input_size"]), _count(values["kernel_size"])
+    stride = max(1, _count(values.get("stride") or "1"))
     left = (size - kernel) // stride + 1
     advice = (
         f"Only {size} is left of this axis for a window of {kernel}: ({size} - {kernel}) // {stride} + 1 = {left}. "
@@ -139,7 +140,7 @@ _CHANNELS = {
 
 def _channels(values: Values, memory: Memory) -> dict[str, str]:
     """Which channels were meant."""
-    have, want = int(values["have_channels"]), int(values["want_channels"])
+    have, want = _count(values["have_channels"]), _count(values["want_channels"])
     if (have, want) in _CHANNELS:
         advice = _CHANNELS[have, want]
     elif have == 3:
@@ -154,7 +155,7 @@ def _channels(values: Values, memory: Memory) -> dict[str, str]:
 
 def _rank(values: Values, memory: Memory) -> dict[str, str]:
     """Which axis is missing or too many."""
-    have, want = int(values["have_rank"]), int(values["want_rank"])
+    have, want = _count(values["have_rank"]), _count(values["want_rank"])
     shape = values.get("full_shape", "")
     seen = f" in {shape}" if shape else ""
     if want == have + 1 and want == 4 and _last_dimension(shape) not in (None, 1, 3, 4):
@@ -175,7 +176,7 @@ def _rank(values: Values, memory: Memory) -> dict[str, str]:
 
 def _last_dimension(shape: str) -> int | None:
     parts = re.findall(r"\d+|None", shape)
-    return int(parts[-1]) if parts and parts[-1].isdigit() else None
+    return digits.whole(parts[-1]) if parts else None
 
 
 def _dtype(values: Values, memory: Memory) -> dict[str, str]:
@@ -191,7 +192,7 @@ def _dtype(values: Values, memory: Memory) -> dict[str, str]:
 
 def _label(values: Values, memory: Memory) -> dict[str, str]:
     """Which labels or how many classes were meant."""
-    label, classes = int(values["label"]), int(values["classes"])
+    label, classes = _count(values["label"]), _count(values["classes"])
     if label < 0:
         advice = f"Label {label} is a mark for 'no label' that is still in the data: drop those rows or map them."
     elif label == classes:
@@ -206,7 +207,7 @@ def _label(values: Values, memory: Memory) -> dict[str, str]:
 
 def _index(values: Values, memory: Memory) -> dict[str, str]:
     """How large a table was meant."""
-    index, size = int(values["index"]), int(values["table_size"])
+    index, size = _count(values["index"]), _count(values["table_size"])
     if index < 0:
         advice = f"Index {index} is negative: a mark for 'missing' is still in the data; map it to a row of its own."
     elif index == size:
@@ -232,7 +233,7 @@ def _product(values: Values, memory: Memory) -> dict[str, str]:
 
 
 def _elements(values: Values, memory: Memory) -> dict[str, str]:
-    return {"elements_advice": elements_advice(int(values["have_values"]), int(values["want_values"]))}
+    return {"elements_advice": elements_advice(_count(values["have_values"]), _count(values["want_values"]))}
 
 
 def _loss(values: Values, memory: Memory) -> dict[str, str]:

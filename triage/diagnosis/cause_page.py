@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from triage import status as statuses
-from triage.knowledge.clues import COMBINATORS, Clue, ExitSeen
+from triage.clues.exit import ExitSeen
+from triage.clues.interface import Clue
 from triage.knowledge.loading import Cause, Knowledge
 from triage.knowledge.signature import GRADES, Signature
 from triage.report import Page
@@ -100,9 +101,8 @@ def _expected(clue: Clue) -> Iterator[str]:
     """The exit statuses a clue looks for, also those inside a combinator."""
     if isinstance(clue.sought, ExitSeen):
         yield from clue.sought.statuses
-    elif isinstance(clue.sought, COMBINATORS):
-        for inner in clue.sought.clues:
-            yield from _expected(inner)
+    for inner in clue.inner:
+        yield from _expected(inner)
 
 
 def _proof(own: list[Signature]) -> tuple[str, ...]:

@@ -10,8 +10,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from triage.clues.versions import in_range, order
 from triage.crash import Environment
-from triage.diagnosis.versions import in_range, order
 from triage.patterns import compile as pattern
 
 Tables = Mapping[str, Any]

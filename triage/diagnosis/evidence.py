@@ -7,16 +7,17 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from triage import patterns
+from triage.clues.facts import Facts
+from triage.clues.findings import Absent, Hit
+from triage.clues.interface import Clue
 from triage.crash import Crash
 from triage.diagnosis.arithmetic import calculate
 from triage.diagnosis.commands import for_system
-from triage.diagnosis.findings import Absent, Hit
-from triage.diagnosis.matching import Facts
 from triage.diagnosis.ranking import OTHER_SYSTEM, Ranking, Scored, Term
-from triage.knowledge.clues import Clue
 from triage.knowledge.loading import Knowledge
 from triage.knowledge.signature import Fix
-from triage.report import Diagnosis, Evidence, FixStep, Phrase, quote, quoting
+from triage.phrases import Phrase, quote, quoting
+from triage.report import Diagnosis, Evidence, FixStep
 
 # What is less likely than this helps nobody.
 LEAST_SHARE = 0.01

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from triage.diagnosis.findings import Hit
-from triage.diagnosis.matching import Facts
+from triage.clues.facts import Facts
+from triage.clues.findings import Hit
 from triage.knowledge.hearsay import Hearsay
 from triage.knowledge.loading import Knowledge
 from triage.report import Diagnosis, Heard

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 from triage import patterns
+from triage.clues import patterns_of
+from triage.clues.facts import Facts
+from triage.clues.findings import Hit, Unseen
+from triage.clues.interface import Clue, Observable
 from triage.crash import Crash
 from triage.diagnosis.evidence import PLACEHOLDER, in_words, shown
-from triage.diagnosis.findings import Hit, Unseen
-from triage.diagnosis.matching import Facts
 from triage.diagnosis.ranking import Ranking, Scored, Term
-from triage.knowledge.clues import Clue, patterns_of
 from triage.knowledge.loading import Knowledge
 from triage.report import UNCERTAIN, UNKNOWN, Near
 
@@ -21,18 +23,17 @@ _SUSPECTED = 5
 # A hit that says less than this is seen with everything.
 _TELLING = 2.0
 _SHORTEST_QUOTE = 8
-# What a clue of each kind is read from, for those that could not be looked for.
-_READ_FROM = {
-    "exit": "the exit status",
+# What a clue that could not be looked for would need.
+NEEDS: Mapping[Observable, str] = {
+    "exit status": "the exit status",
     "log": "the log",
-    "exception": "the log",
-    "native": "the native stack",
-    "python": "the Python stack",
+    "native stack": "the native stack",
+    "python stack": "the Python stack",
     "fault": "the instruction at the fault",
-    "module": "the loaded libraries",
-    "memory": "figures of memory",
-    "process": "how the process was made",
-    "environment": "facts about the machine",
+    "loaded libraries": "the loaded libraries",
+    "memory figures": "figures of memory",
+    "process start": "how the process was made",
+    "machine": "facts about the machine",
 }
 
 
@@ -93,8 +94,8 @@ def _seen(term: Term) -> str:
 
 def _missing(term: Term, facts: Facts) -> str:
     """A clue that failed: it was looked for in vain, or could not be looked for."""
-    if isinstance(term.finding, Unseen) and (kinds := facts.missing_kinds(term.clue)):
-        return f"would need {_READ_FROM[kinds[0]]}: {_sought(term.clue)}"
+    if isinstance(term.finding, Unseen) and (missing := facts.missing(term.clue)):
+        return f"would need {NEEDS[missing[0].what]}: {_sought(term.clue)}"
     return f"not seen: {_sought(term.clue)}"
 
 

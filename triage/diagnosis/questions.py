@@ -12,38 +12,47 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from triage.clues.facts import Facts
+from triage.clues.findings import Unseen
+from triage.clues.interface import Observable, Request, Sought, Way
 from triage.crash import Crash
-from triage.diagnosis.findings import Unseen
-from triage.diagnosis.matching import Facts
 from triage.diagnosis.ranking import Ranking, Scored
-from triage.knowledge.clues import Sought
 from triage.knowledge.loading import Knowledge
-from triage.report import DIAGNOSED, Question, quoting
+from triage.phrases import quoting
+from triage.report import DIAGNOSED, Question
 
 _MOST = 3
 _LEADING = 8
 # Less than this is learned by chance.
 _LEAST_GAIN = 1e-4
-# For each kind of clue that can be missing: what to ask, and the command that brings it.
-_LOGGED = "triage run --tf-log SCRIPT"
-_RUN = "triage run SCRIPT"
-_ON_WINDOWS = "python -X faulthandler SCRIPT > crash.log 2>&1"
-_ASK = {
-    "exit": ("With which exit code or signal did it end?", "triage analyze LOG --exit-code CODE"),
-    "log": ("What does TensorFlow's own log say up to the end?", _LOGGED),
-    "python": ("Which Python line was running?", _RUN),
-    "native": ("Which native function crashed?", _RUN),
-    "fault": ("Which instruction failed, and on which address?", _RUN),
-    "memory": ("Did the kernel or the container end it for memory?", "dmesg | grep -i -E 'killed process|oom'"),
-    "module": ("Which cuDNN and CUDA libraries does the log name?", _LOGGED),
-    "process": ("How was the process that died made: by fork, spawn or a shell?", _RUN),
-    "environment": ("Which system, Python, TensorFlow and card is it?", "python -m pip list"),
+# For what could not be seen: what to ask.
+ASK: Mapping[Observable, str] = {
+    "exit status": "With which exit code or signal did it end?",
+    "log": "What does TensorFlow's own log say up to the end?",
+    "python stack": "Which Python line was running?",
+    "native stack": "Which native function crashed?",
+    "fault": "Which instruction failed, and on which address?",
+    "memory figures": "Did the kernel or the container end it for memory?",
+    "loaded libraries": "Which cuDNN and CUDA libraries does the log name?",
+    "process start": "How was the process that died made: by fork, spawn or a shell?",
+    "machine": "Which system, Python, TensorFlow and card is it?",
 }
+COMMANDS: Mapping[Way, str] = {
+    "say the exit code": "triage analyze LOG --exit-code CODE",
+    "read the kernel log": "dmesg | grep -i -E 'killed process|oom'",
+    "list the packages": "python -m pip list",
+    "run again": "triage run SCRIPT",
+    "run again with log": "triage run --tf-log SCRIPT",
+}
+_ON_WINDOWS = "python -X faulthandler SCRIPT > crash.log 2>&1"
 # How much trouble an answer is: to say what one saw, to look something up, to let it crash once more.
-_TROUBLE = {"exit": 0.1, "environment": 1.0, "memory": 1.0}
-_RUN_AGAIN = 4.0
-# What an exception has not: there is no crashed function to ask for.
-_OF_A_CRASH = ("native", "fault")
+TROUBLE: Mapping[Way, float] = {
+    "say the exit code": 0.1,
+    "read the kernel log": 1.0,
+    "list the packages": 1.0,
+    "run again": 4.0,
+    "run again with log": 4.0,
+}
 
 
 def next_questions(facts: Facts, knowledge: Knowledge, ranking: Ranking, verdict: str) -> tuple[Question, ...]:
@@ -57,11 +66,11 @@ def next_questions(facts: Facts, knowledge: Knowledge, ranking: Ranking, verdict
         return tuple(advice[:_MOST])
     leading = ranking.causes[:_LEADING]
     worth: list[tuple[float, Question]] = []
-    for kind, clues in _askable(leading, facts).items():
+    for request, clues in _askable(leading, facts).items():
         gain = expected_gain({scored.signature.cause: share for scored, share in leading}, clues)
         if gain > _LEAST_GAIN:
-            question = Question(_ASK[kind][0], _command(kind, crash), would_separate=tuple(clues))
-            worth.append((gain / _TROUBLE.get(kind, _RUN_AGAIN), question))
+            question = Question(ASK[request.what], _command(request.way, crash), would_separate=tuple(clues))
+            worth.append((gain / TROUBLE[request.way], question))
     worth.sort(key=lambda entry: -entry[0])
     # One run answers all that it can answer, so a command is told once, with its best question.
     by_command: dict[str | None, Question] = {}
@@ -70,7 +79,7 @@ def next_questions(facts: Facts, knowledge: Knowledge, ranking: Ranking, verdict
     return tuple([*advice, *by_command.values()][:_MOST])
 
 
-class Answer(NamedTuple):
+class Awaited(NamedTuple):
     """A clue that a question may bring, and how often with the cause and without it."""
 
     sought: Sought
@@ -78,7 +87,7 @@ class Answer(NamedTuple):
     b: float
 
 
-def expected_gain(shares: Mapping[str, float], answers: Mapping[str, Answer]) -> float:
+def expected_gain(shares: Mapping[str, float], answers: Mapping[str, Awaited]) -> float:
     """How much is learned, in nats, from a question whose answers are a clue of some causes, or none of them."""
     causes = [*shares.values(), max(0.0, 1.0 - sum(shares.values()))]
     clues: dict[Sought, float] = {}
@@ -101,30 +110,29 @@ def _entropy(weights: list[float]) -> float:
     return -sum(w / total * math.log(w / total) for w in weights if w > 0) if total > 0 else 0.0
 
 
-def _askable(leading: tuple[tuple[Scored, float], ...], facts: Facts) -> dict[str, dict[str, Answer]]:
-    """By kind of evidence: the most telling clue of each leading cause that could not be looked for."""
-    found: dict[str, dict[str, Answer]] = defaultdict(dict)
+def _askable(leading: tuple[tuple[Scored, float], ...], facts: Facts) -> dict[Request, dict[str, Awaited]]:
+    """By what is missing: the most telling clue of each leading cause that could not be looked for."""
+    found: dict[Request, dict[str, Awaited]] = defaultdict(dict)
     for scored, _ in leading:
         cause = scored.signature.cause
-        for kind, answer in _unseen(scored, facts):
-            if kind in _OF_A_CRASH and _only_raised(facts.crash):
+        for request, clue in _unseen(scored, facts):
+            if request.of_a_crash and _only_raised(facts.crash):
                 continue
-            held = found[kind].get(cause)
-            if answer.p > answer.b and (held is None or _telling(answer) > _telling(held)):
-                found[kind][cause] = answer
-    return {kind: clues for kind, clues in found.items() if clues}
+            held = found[request].get(cause)
+            if clue.p > clue.b and (held is None or _telling(clue) > _telling(held)):
+                found[request][cause] = clue
+    return {request: clues for request, clues in found.items() if clues}
 
 
-def _unseen(scored: Scored, facts: Facts) -> Iterator[tuple[str, Answer]]:
+def _unseen(scored: Scored, facts: Facts) -> Iterator[tuple[Request, Awaited]]:
     for term in scored.terms:
         if isinstance(term.finding, Unseen):
-            for kind in facts.missing_kinds(term.clue):
-                # An exception is read from the log, so the log is what is missing.
-                yield "log" if kind == "exception" else kind, Answer(term.clue.sought, term.clue.p, term.clue.b)
+            for request in facts.missing(term.clue):
+                yield request, Awaited(term.clue.sought, term.clue.p, term.clue.b)
 
 
-def _telling(answer: Answer) -> float:
-    return answer.p * math.log(answer.p / answer.b)
+def _telling(clue: Awaited) -> float:
+    return clue.p * math.log(clue.p / clue.b)
 
 
 def _only_raised(crash: Crash) -> bool:
@@ -133,9 +141,9 @@ def _only_raised(crash: Crash) -> bool:
     return bool(crash.exceptions) and not died and not any(thread.crashed for thread in crash.threads)
 
 
-def _command(kind: str, crash: Crash) -> str:
+def _command(way: Way, crash: Crash) -> str:
     """The command that answers a question; `triage run` does not run on Windows yet."""
-    command = _ASK[kind][1]
+    command = COMMANDS[way]
     return _ON_WINDOWS if crash.environment.os == "windows" and command.startswith("triage run") else command
 
 

@@ -12,11 +12,11 @@ import math
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from triage.clues.facts import Facts
+from triage.clues.findings import Absent, Finding, Hit
+from triage.clues.interface import Clue
 from triage.crash import Crash
-from triage.diagnosis.findings import Absent, Finding, Hit
-from triage.diagnosis.matching import Facts
 from triage.knowledge.calibration import UNFITTED, Weights
-from triage.knowledge.clues import Clue
 from triage.knowledge.loading import Knowledge
 from triage.knowledge.signature import Signature
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from triage.clues.versions import order
 from triage.crash import Crash, Environment, base_name
-from triage.diagnosis.versions import order
 from triage.patterns import compile as pattern
 
 Row = Mapping[str, Any]

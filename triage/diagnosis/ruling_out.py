@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from triage.clues.findings import Absent, Hit
+from triage.clues.interface import Clue
 from triage.crash import Crash
 from triage.diagnosis.evidence import fill, in_words, placeholders
-from triage.diagnosis.findings import Absent, Hit
 from triage.diagnosis.ranking import Ranking, Scored, Term
-from triage.knowledge.clues import Clue
 from triage.knowledge.loading import Knowledge
-from triage.report import Diagnosis, Phrase, RuledOut
+from triage.phrases import Phrase
+from triage.report import Diagnosis, RuledOut
 
 # A cause this likely is an alternative, not ruled out.
 STILL_POSSIBLE = 0.05

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import re
 
+from triage import digits
+
 
 def elements_advice(have: int, want: int) -> str:
     """Which size a reshape has wrong, by the factor between the elements there are and those asked for."""
@@ -72,4 +74,4 @@ def pair_advice(one: str, other: str) -> str | None:
 
 
 def _axes(shape: str) -> list[int | None]:
-    return [None if part in ("None", "?") else int(part) for part in re.findall(r"\d+|None|\?", shape)]
+    return [digits.whole(part) for part in re.findall(r"\d+|None|\?", shape)]

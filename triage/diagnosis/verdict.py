@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections import deque
 
 from triage import patterns
+from triage.clues.facts import Facts
+from triage.clues.findings import Hit
 from triage.crash import Crash, Place
-from triage.diagnosis.findings import Hit
-from triage.diagnosis.matching import Facts
 from triage.diagnosis.ranking import SURE, Ranking
-from triage.knowledge.clues import LogSeen
 from triage.knowledge.loading import Knowledge
 from triage.report import DIAGNOSED, NO_CRASH, UNCERTAIN, UNKNOWN, Diagnosis
 
@@ -102,7 +101,7 @@ def _last_trouble(crash: Crash, knowledge: Knowledge, ranking: Ranking) -> tuple
 
 def _lives_on(facts: Facts, knowledge: Knowledge, after: tuple[int, int]) -> bool:
     """Whether a line that only a living program prints stands behind a place, and nobody says below that it ended."""
-    if not any(isinstance(facts.find(LogSeen(pattern), after), Hit) for pattern in knowledge.life):
+    if not any(facts.logs.first(pattern, after) for pattern in knowledge.life):
         return False
     last = deque((line for log in facts.crash.logs for _, line in log.lines()), maxlen=_A_REMARK)
     for line in reversed(last):

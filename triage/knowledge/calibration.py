@@ -9,7 +9,7 @@ line is) stand in `weights`.
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from triage.knowledge.clues import Clue
+from triage.clues.interface import Clue
 from triage.knowledge.signature import Signature
 
 # How many labelled reports a hand-written number is worth.

@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from triage.knowledge.clues import Clue, SignatureError, parse_clue
+from triage.clues import parse_clue
+from triage.clues.interface import Clue
+from triage.clues.writing import SignatureError
 
 LONGEST = 140
 

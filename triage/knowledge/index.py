@@ -5,13 +5,14 @@ pattern. Everything in it is a named tuple, a dict, a text or a number, and so i
 from __future__ import annotations
 
 from triage import patterns
-from triage.knowledge.clues import patterns_of
+from triage.clues import KINDS, patterns_of
 from triage.knowledge.loading import Knowledge, assemble
 from triage.knowledge.pack import PackData
 
-_IMPORTS = """\
+_FORMS = "".join(f"from {kind.form.__module__} import {kind.form.__name__}\n" for kind in KINDS.values())
+_IMPORTS = f"""\
+{_FORMS}from triage.clues.interface import Clue
 from triage.knowledge.calibration import Bin, Calibration, Counts, Reliability, Weights
-from triage.knowledge.clues import *
 from triage.knowledge.hearsay import Hearsay
 from triage.knowledge.loading import Cause, Knowledge
 from triage.knowledge.signature import ExampleLog, Fix, Signature

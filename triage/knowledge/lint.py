@@ -7,25 +7,26 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
-from triage import patterns, status
+from triage import patterns
+from triage.clues import KINDS, patterns_of
+from triage.clues.interface import Clue
 from triage.crash import Log
 from triage.knowledge.backtracking import exponential
-from triage.knowledge.clues import COMBINATORS, Clue, EnvironmentSeen, ExitSeen, ModuleSeen, patterns_of
 from triage.knowledge.loading import Knowledge
 from triage.knowledge.pack import PackData, Problem
 from triage.knowledge.places import line_of
 from triage.knowledge.signature import Signature
 
 LEAST_LITERAL = 4
-_PAGE_FIELDS = ("title", "inside", "shows", "sure", "fix")
+LONGEST_LINE = 120
+PAGE_REQUIRED = ("title", "inside", "shows", "sure", "fix")
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 _GROUP = re.compile(r"\(\?P<(\w+)>")
-_RANGE = re.compile(r"\s*(?:>=|<=|==|<|>)\s*[\d.]+\s*(?:,\s*(?:>=|<=|==|<|>)\s*[\d.]+\s*)*")
 # A command that installs, to its end; and a command whose first word is a placeholder.
-_INSTALLS = re.compile(
+_INSTALLS = (
     r"(?i)\b(?:pip[\d.]*|conda|mamba|uv|pipx|poetry|npm|apt|apt-get|brew)\b[^&|;\n]*\b(?:install|add)\b[^&|;\n]*"
 )
-_IS_A_COMMAND = re.compile(r"(?:^|&&)\s*\{[a-z_]+\}")
+_IS_A_COMMAND = r"(?:^|&&)\s*\{[a-z_]+\}"
 _QUOTED = re.compile(r'"[^"]*"')
 _POSIX_ONLY = (
     (re.compile(r";"), "two commands behind a semicolon", "&& between them, or run: {linux: …, windows: …}"),
@@ -85,6 +86,15 @@ def lint(
     return problems
 
 
+def long_lines(pack: PackData) -> Iterator[Problem]:
+    """The lines of a pack's files that nobody sees whole in an editor. Only ours is held to it."""
+    for file in sorted(Path(pack.directory).rglob("*.yaml")):
+        for number, line in enumerate(file.read_text("utf-8").splitlines(), 1):
+            if len(line) > LONGEST_LINE:
+                what = f"{len(line)} characters in a line, {LONGEST_LINE} are the most"
+                yield Problem(str(file), number, what, "it in several lines, as CONTRIBUTING.md shows")
+
+
 Entry = tuple[tuple[str | int, ...], str, str]
 
 
@@ -101,9 +111,8 @@ def _all_clues(signature: Signature) -> Iterator[tuple[tuple[str | int, ...], Cl
 
 def _with_inner(path: tuple[str | int, ...], clue: Clue) -> Iterator[tuple[tuple[str | int, ...], Clue]]:
     yield path, clue
-    if isinstance(clue.sought, COMBINATORS):
-        for number, inner in enumerate(clue.sought.clues):
-            yield from _with_inner((*path, clue.kind, number), inner)
+    for number, inner in enumerate(clue.inner):
+        yield from _with_inner((*path, clue.kind, number), inner)
 
 
 def _clue_problems(signature: Signature, knowledge: Knowledge) -> Iterator[Entry]:
@@ -122,32 +131,11 @@ def _one_clue(path: tuple[str | int, ...], clue: Clue, knowledge: Knowledge) -> 
                 f"unknown cause '{cause}'",
                 "a slug that 'triage signatures list --causes' prints",
             )
-    if isinstance(clue.sought, ExitSeen):
-        for name in clue.sought.statuses:
-            if not re.fullmatch(r"exit -?\d+|timeout", name) and _canonical(name) != name:
-                yield (*path, "exit"), f"unknown exit status '{name}'", "SIGSEGV, '0xC0000409', 'exit 1' or timeout"
-    for wanted in _ranges(clue):
-        if not _RANGE.fullmatch(wanted):
-            yield path, f"'{wanted}' is not a version range", "'>=2.16' or '>=8.3,<9'"
-    if not isinstance(clue.sought, COMBINATORS):
+    for complaint in KINDS[clue.kind].complaints(clue.sought):
+        yield (*path, *complaint.below), complaint.what, complaint.instead
+    if not clue.inner:
         for kind, pattern in patterns_of(clue):
             yield from ((path, what, instead) for what, instead in pattern_problems(kind, pattern))
-
-
-def _canonical(name: str) -> str | None:
-    """The one spelling of an exit status that matching looks for."""
-    known = status.parse(name)
-    if known is None:
-        return None
-    return f"0x{known.ntstatus:08X}" if known.ntstatus is not None else known.signal
-
-
-def _ranges(clue: Clue) -> list[str]:
-    if isinstance(clue.sought, ModuleSeen):
-        return [clue.sought.version] if clue.sought.version else []
-    if isinstance(clue.sought, EnvironmentSeen):
-        return [r for r in (clue.sought.python, *(version for _, version in clue.sought.packages)) if r]
-    return []
 
 
 def pattern_problems(kind: str, pattern: str) -> Iterator[tuple[str, str]]:
@@ -180,7 +168,7 @@ def _is_address(digits: str, following: str) -> bool:
 def _healthy_problems(signature: Signature, healthy: Mapping[str, Log]) -> Iterator[Entry]:
     # What speaks against a cause may well be a sign of health, so only the clues are held to silence.
     for path, clue in _all_clues(signature):
-        if path[0] == "against" or isinstance(clue.sought, COMBINATORS):
+        if path[0] == "against" or clue.inner:
             continue
         for kind, pattern in patterns_of(clue):
             if kind == "log" and patterns.check(pattern) is None:
@@ -238,8 +226,8 @@ def _install_problems(signature: Signature, from_tables: Collection[str]) -> Ite
     """Names from a log that somebody would install: whoever owns such a name on PyPI runs code there."""
     for number, fix in enumerate(signature.fix):
         texts = (fix.do, fix.verify, *fix.run.values())
-        parts = [part for text in texts for part in _INSTALLS.findall(text)]
-        parts += [part for command in fix.run.values() for part in _IS_A_COMMAND.findall(command)]
+        parts = [part for text in texts for part in patterns.compile(_INSTALLS).findall(text)]
+        parts += [part for command in fix.run.values() for part in patterns.compile(_IS_A_COMMAND).findall(command)]
         for name in dict.fromkeys(name for part in parts for name in _PLACEHOLDER.findall(part)):
             if name not in from_tables:
                 what = f"{{{name}}} comes from a log, and nobody knows what would be installed or run under that name"
@@ -254,7 +242,7 @@ def _duplicates(pack: PackData, own: list[Signature]) -> Iterator[Problem]:
         by_title[signature.title.lower()].append(signature)
         by_patterns[frozenset(p for clue in signature.clues for _, p in patterns_of(clue))].append(signature)
         for clue in signature.clues:
-            if not isinstance(clue.sought, COMBINATORS):
+            if not clue.inner:
                 for kind, pattern in patterns_of(clue):
                     backgrounds[kind, pattern][clue.b] = signature.id
     for group in by_title.values():
@@ -280,13 +268,12 @@ def _duplicates(pack: PackData, own: list[Signature]) -> Iterator[Problem]:
 def _table_problems(pack: PackData, knowledge: Knowledge) -> Iterator[Problem]:
     directory = Path(pack.directory)
     for slug, page in pack.tables.get("causes", {}).items():
-        missing = [key for key in _PAGE_FIELDS if not page.get(key)]
+        file = Path(pack.file_of_cause(slug))
+        missing = [key for key in PAGE_REQUIRED if not page.get(key)]
         if missing:
-            file = directory / "causes.yaml"
             yield Problem(str(file), line_of(file, (slug,)), f"'{slug}' has no {missing[0]}", f"{missing[0]}: …")
         for neighbour in page.get("mistaken_for") or {}:
             if neighbour not in knowledge.causes:
-                file = directory / "causes.yaml"
                 yield Problem(
                     str(file), line_of(file, (slug, "mistaken_for", neighbour)), f"unknown cause '{neighbour}'"
                 )

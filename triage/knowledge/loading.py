@@ -7,6 +7,7 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from triage.clues.writing import SignatureError
 from triage.crash import ExitStatus
 from triage.knowledge.calibration import (
     UNFITTED,
@@ -15,7 +16,6 @@ from triage.knowledge.calibration import (
     calibrated_priors,
     parse_calibration,
 )
-from triage.knowledge.clues import SignatureError
 from triage.knowledge.hearsay import Hearsay, parse_hearsay
 from triage.knowledge.pack import PackData, Problem, our_directory
 from triage.knowledge.signature import Signature, parse_signature
@@ -189,7 +189,7 @@ def _ours() -> Knowledge:
     try:
         built: Knowledge = import_module("triage.knowledge.built_index").KNOWLEDGE
     except ImportError:
-        from triage.knowledge.yaml_packs import read_pack
+        from triage.knowledge.yaml_packs import our_pack
 
-        return assemble([read_pack(our_directory(), "triage")])
+        return assemble([our_pack()])
     return built._replace(directories=(our_directory(),))

@@ -7,6 +7,9 @@ import os
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+# The file of a family's causes, FAMILY/causes.yaml; no signature can be called so.
+CAUSES = "causes"
+
 
 class Problem(NamedTuple):
     """Something wrong in a pack: where, what, and what to write instead."""
@@ -30,6 +33,12 @@ class PackData(NamedTuple):
     tables: Mapping[str, Any]
     digest: str = ""
     problems: tuple[Problem, ...] = ()
+    # Where each cause is written: in its family's file, or in one for all at the top of the pack.
+    cause_files: Mapping[str, str] = {}
+
+    def file_of_cause(self, slug: str) -> str:
+        """The file that has the page of a cause."""
+        return self.cause_files.get(slug) or os.path.join(self.directory, f"{CAUSES}.yaml")
 
     @property
     def root(self) -> str:

@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from triage import patterns
-from triage.knowledge.clues import Clue, SignatureError, patterns_of
-from triage.knowledge.pack import PackData, Problem
+from triage.clues import patterns_of
+from triage.clues.interface import Clue
+from triage.clues.writing import SignatureError
+from triage.knowledge.pack import CAUSES, PackData, Problem
 from triage.knowledge.places import line_of
 from triage.knowledge.signature import Signature
 
@@ -20,8 +22,8 @@ def checked(pack: PackData) -> tuple[PackData, list[Problem]]:
     tables = dict(pack.tables)
     problems: list[Problem] = []
 
-    def refuse(table: str, path: tuple[str | int, ...], what: str, instead: str = "") -> None:
-        file = Path(pack.directory) / f"{table}.yaml"
+    def refuse(table: str, path: tuple[Any, ...], what: str, instead: str = "") -> None:
+        file = Path(pack.file_of_cause(path[0]) if table == CAUSES else Path(pack.directory) / f"{table}.yaml")
         problems.append(Problem(str(file), line_of(file, path), what, instead))
 
     settings = dict(tables.get("pack", {}))
@@ -30,13 +32,13 @@ def checked(pack: PackData) -> tuple[PackData, list[Problem]]:
         settings["disables"] = []
     tables["pack"] = settings
     causes = {}
-    for slug, page in tables.get("causes", {}).items():
+    for slug, page in tables.get(CAUSES, {}).items():
         prior = page.get("prior", 0.01) if isinstance(page, dict) else None
         if not isinstance(prior, (int, float)) or isinstance(prior, bool) or not 0 < prior < 1:
-            refuse("causes", (slug,), f"'{slug}' is not a page with a prior between 0 and 1", "{prior: 0.01, title: …}")
+            refuse(CAUSES, (slug,), f"'{slug}' is not a page with a prior between 0 and 1", "{prior: 0.01, title: …}")
         else:
             causes[slug] = page
-    tables["causes"] = causes
+    tables[CAUSES] = causes
     noise: dict[str, Any] = {}
     for part, listed in tables.get("noise", {}).items():
         noise[part] = []

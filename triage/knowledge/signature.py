@@ -3,14 +3,17 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from triage.knowledge.clues import Clue, SignatureError, parse_clue
+from triage.clues import parse_clue
+from triage.clues.interface import Clue
+from triage.clues.writing import SignatureError
 
 GRADES = ("reproduced", "confirmed", "documented", "claimed", "different", "partly", "untested", "refuted")
 RISKS = ("low", "medium", "high")
 SYSTEMS = ("linux", "windows", "macos")
-_FIX_FIELDS = ("do", "otherwise", "run", "risk", "verify", "if_not")
-_FIELDS = {"title", "cause", "grade", "applies", "clues", "against", "fix", "confirm", "sources", "tests", "note"}
-_REQUIRED = ("title", "cause", "grade", "clues", "fix", "sources", "tests")
+RUN_FIELDS = (*SYSTEMS, "default", "otherwise")
+FIX_FIELDS = ("do", "otherwise", "run", "risk", "verify", "if_not")
+FIELDS = ("title", "cause", "grade", "applies", "clues", "against", "fix", "confirm", "sources", "tests", "note")
+REQUIRED = ("title", "cause", "grade", "clues", "fix", "sources", "tests")
 
 
 class Fix(NamedTuple):
@@ -65,9 +68,9 @@ def parse_signature(id: str, pack: str, data: Any) -> Signature:
     if not isinstance(data, Mapping):
         raise SignatureError((), "a signature is a mapping", "title, cause, grade, clues, fix, sources, tests")
     for key in data:
-        if key not in _FIELDS:
-            raise SignatureError((key,), f"unknown field '{key}'", "one of " + ", ".join(sorted(_FIELDS)))
-    for key in _REQUIRED:
+        if key not in FIELDS:
+            raise SignatureError((key,), f"unknown field '{key}'", "one of " + ", ".join(sorted(FIELDS)))
+    for key in REQUIRED:
         if not data.get(key):
             raise SignatureError((), f"'{key}' is missing", f"add {key}: …")
     if data["grade"] not in GRADES:
@@ -115,8 +118,8 @@ def _fix(data: Any, path: tuple[str | int, ...]) -> Fix:
     if not isinstance(data, Mapping) or not data.get("do"):
         raise SignatureError(path, "a fix says what to do", "{do: …, risk: low, verify: …}")
     for key in data:
-        if key not in _FIX_FIELDS:
-            raise SignatureError((*path, key), f"unknown field '{key}'", ", ".join(_FIX_FIELDS))
+        if key not in FIX_FIELDS:
+            raise SignatureError((*path, key), f"unknown field '{key}'", ", ".join(FIX_FIELDS))
     if not data.get("verify"):
         raise SignatureError(path, "a fix without 'verify'", "verify: how the person sees that it helped")
     if data.get("risk", "low") not in RISKS:
@@ -138,11 +141,7 @@ def _run(data: Any, path: tuple[str | int, ...]) -> Mapping[str, str]:
     if isinstance(data, str):
         return {"default": data}
     named = data if isinstance(data, Mapping) else {}
-    if (
-        not named
-        or set(named) - {*SYSTEMS, "default", "otherwise"}
-        or not all(isinstance(text, str) for text in named.values())
-    ):
+    if not named or set(named) - set(RUN_FIELDS) or not all(isinstance(text, str) for text in named.values()):
         raise SignatureError(path, "'run' is a command, or one for each system", "{linux: …, windows: …, default: …}")
     return dict(named)
 

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 import triage
 from triage.knowledge.loading import Knowledge
-from triage.knowledge.pack import our_directory
-from triage.knowledge.yaml_packs import read_pack
+from triage.knowledge.pack import CAUSES, our_directory
+from triage.knowledge.yaml_packs import our_pack, read_pack
 from triage.learning.candidates import Candidate, candidates, exit_clue
 from triage.learning.writing import cause_text, signature_text
 from triage.proving import FAILED, lint_packs, test_signatures
@@ -129,7 +129,7 @@ def write(draft: Draft, into: str) -> list[str]:
         if name in own or not (root / name).exists():
             _write(root / name, content)
     if draft.cause_page is not None:
-        causes = directory / "causes.yaml"
+        causes = directory / draft.cause.split(".")[0] / f"{CAUSES}.yaml"
         before = causes.read_text("utf-8") if causes.exists() else ""
         _write(causes, before + ("\n" if before and not before.endswith("\n\n") else "") + draft.cause_page)
         written.append(causes)
@@ -182,7 +182,7 @@ def _refuse_what_needs_none(report: Report, name: str, force: bool) -> None:
 
 
 def _healthy_logs() -> dict[str, str]:
-    root = Path(read_pack(our_directory(), "triage").root)
+    root = Path(our_pack().root)
     return {path.name: path.read_text("utf-8") for path in sorted((root / _HEALTHY).glob("*.log"))}
 
 
@@ -225,7 +225,8 @@ def _title(candidate: Candidate) -> str:
 def _slug(words: str) -> str:
     parts = re.findall(r"[a-z]+", words.lower())
     telling = [part for part in parts if len(part) > 2 and part not in ("the", "and", "for", "with", "not", "was")]
-    return "-".join((telling or parts or ["failure"])[:_SLUG_WORDS])
+    slug = "-".join((telling or parts)[:_SLUG_WORDS])
+    return slug if slug and slug != CAUSES else "failure"
 
 
 def _fault_of(draft: Draft, target: tuple[str, ...], exit_code: str | None, where: str) -> str:

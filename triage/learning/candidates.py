@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from triage import patterns
+from triage.clues import parse_clue, patterns_of
+from triage.clues.facts import Facts
+from triage.clues.findings import Hit
 from triage.crash import Crash, PythonException, base_name
-from triage.diagnosis.findings import Hit
-from triage.diagnosis.matching import Facts
 from triage.diagnosis.stack_key import stack_key
 from triage.diagnosis.verdict import is_noise
-from triage.knowledge.clues import parse_clue, patterns_of
 from triage.knowledge.lint import LEAST_LITERAL, pattern_problems
 from triage.knowledge.loading import Knowledge
 from triage.learning.generalising import escape, generalise, shorten

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from triage.native.collected import Collected
+from triage.native.collected import Collected, legible
 
 if TYPE_CHECKING:
     from triage.native.core_file import CoreFile
@@ -24,11 +24,11 @@ def from_process(pid: int, *, crashed: bool, budget: float = 60) -> Collected:
     """
     from triage.native.collecting import collect_process
 
-    return collect_process(pid, crashed=crashed, budget=budget)
+    return legible(collect_process(pid, crashed=crashed, budget=budget))
 
 
 def from_core(path: str, executable: str | None = None, budget: float = 120, core: CoreFile | None = None) -> Collected:
     """The stacks and the fault in a core file; `core` is what was read of it already."""
     from triage.native.core_collecting import collect_core
 
-    return collect_core(path, executable=executable, budget=budget, core=core)
+    return legible(collect_core(path, executable=executable, budget=budget, core=core))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from triage.crash import ExitStatus, Fault, Library, Thread
 
@@ -23,3 +23,17 @@ class Collected(NamedTuple):
     executable: str | None = None
     libraries: tuple[Library, ...] = ()
     complete: bool = True
+
+
+def legible(collected: Collected) -> Collected:
+    """The same as text: the bytes of a path need not be any, and then nothing can print or search it."""
+    return Collected(*map(_as_text, collected))
+
+
+def _as_text(value: Any) -> Any:
+    if isinstance(value, str):
+        return value if value.isascii() else value.encode("utf-8", "replace").decode("utf-8")
+    if isinstance(value, tuple):
+        parts = [_as_text(part) for part in value]
+        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+    return value

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from triage import digits
 from triage.crash import Fault
 from triage.native.gdb_session import Gdb, GdbFailed
 from triage.native.machines import Machine, Trap, machine_with
@@ -57,7 +58,7 @@ def find(gdb: Gdb, modules: Modules, suspect: Suspect, *, stack_limit: int | Non
 def thread_number(thread: dict[str, Any]) -> int | None:
     """The system's number of a thread from gdb's name for it."""
     found = _NUMBER.search(str(thread.get("target-id", "")))
-    return int(found[1]) if found else None
+    return digits.whole(found[1]) if found else None
 
 
 def _down_to_fault(gdb: Gdb, modules: Modules, thread: str, pc: int | None) -> list[dict[str, Any]]:
@@ -85,10 +86,7 @@ def frames_of(gdb: Gdb, thread: str, most: int) -> list[dict[str, Any]]:
 
 def address_of(frame: dict[str, Any]) -> int:
     """The address at which a frame stands."""
-    try:
-        return int(str(frame.get("addr", "0")), 16)
-    except ValueError:
-        return 0
+    return digits.whole(str(frame.get("addr", "0")), 16) or 0
 
 
 def _at(

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from triage import digits
 from triage.native.faults import SIGNAL_FRAME, address_of, frames_of, thread_number
 from triage.native.gdb_session import Gdb, GdbFailed
 from triage.native.modules import Modules
@@ -82,5 +83,5 @@ def _frame(frame: dict[str, Any], modules: Modules, symbols: Mapping[int, str]) 
         None if name == "??" else name,
         modules.map.module_at(address),
         frame.get("file"),
-        int(line) if line.isdigit() else None,
+        digits.whole(line),
     )

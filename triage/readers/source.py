@@ -96,7 +96,15 @@ def files_in(directory: str) -> list[str]:
         entries = sorted(os.scandir(directory), key=lambda entry: entry.name)
     except OSError as error:
         raise Unreadable(f"{label} could not be listed ({error.strerror}); check its permissions.") from None
-    files = [entry.path for entry in entries if entry.is_file() and not entry.name.startswith(".")]
+    files = [entry.path for entry in entries if not entry.name.startswith(".") and _may_hold_a_log(entry)]
     if not files:
         raise Unreadable(f"{label} holds no files to analyze; give the directory that holds the logs.")
     return files
+
+
+def _may_hold_a_log(entry: os.DirEntry[str]) -> bool:
+    """Whether it is a file, or a link that leads nowhere or in a circle: that is told when it cannot be opened."""
+    try:
+        return entry.is_file() or (entry.is_symlink() and not os.path.exists(entry.path))
+    except OSError:
+        return True

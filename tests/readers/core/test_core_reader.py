@@ -7,6 +7,7 @@ import io
 import lzma
 import os
 import resource
+import subprocess
 import sys
 import tempfile
 import threading
@@ -14,11 +15,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from conftest import TRIAGE
 from dying import core_of
 
 import triage
 from triage.crash import Crash
+from triage.native.core_file import read_core
 from triage.readers import Source, Unreadable, of_one_process, read
+from triage.reports import FORMATS
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="these are cores of Linux")
 
@@ -208,3 +212,15 @@ def test_a_core_and_a_log_of_the_same_crash_are_one_incident(core: Path) -> None
     report = triage.analyze(str(core), log)
     assert [entry.kind for entry in report.crash.inputs] == ["core", "log"]
     assert report.crash.exit and report.crash.exit.signal == "SIGSEGV"
+
+
+def test_a_path_that_is_no_text_is_shown_as_far_as_it_is(core: Path, tmp_path: Path) -> None:
+    odd = tmp_path / "odd.core"
+    odd.write_bytes(core.read_bytes().replace(b"/libc.so.6", b"/lib\xff.so.6"))
+    assert read_core(str(odd)).files != read_core(str(core)).files, "the core names no C library"
+    for form in FORMATS:
+        done = subprocess.run(
+            [*TRIAGE, "analyze", odd, "--format", form, "--output", tmp_path / form], capture_output=True, text=True
+        )
+        assert (done.returncode, done.stderr) in ((0, ""), (1, ""))
+        assert "lib?.so.6" in (tmp_path / form).read_text("utf-8")

@@ -6,7 +6,7 @@ import os
 from io import BytesIO
 from typing import TYPE_CHECKING
 
-from triage import status
+from triage import digits, status
 from triage.capture.command import Program, shortened
 from triage.capture.faults import Note, is_ours
 from triage.capture.stopping import status_of_stopped
@@ -189,10 +189,10 @@ def _memory(told: Memory, peak: int | None) -> Memory:
 
 
 def _hidden(note: Note) -> str | None:
-    level = note.log_level or ""
-    if not level.isdecimal() or int(level) < _HIDES_WARNINGS:
+    level = digits.whole(note.log_level)
+    if level is None or level < _HIDES_WARNINGS:
         return None
-    return f"TF_CPP_MIN_LOG_LEVEL={level}, set by the {note.log_level_set_by}"
+    return f"TF_CPP_MIN_LOG_LEVEL={note.log_level}, set by the {note.log_level_set_by}"
 
 
 def _without_our_frames(thread: Thread) -> Thread:

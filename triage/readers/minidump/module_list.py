@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from triage import digits
 from triage.crash import Library, base_name
 from triage.native import libraries
 
@@ -100,9 +101,10 @@ def python_of(modules: Iterable[Module]) -> str | None:
     for module in modules:
         if match := _PYTHON.match(module.file):
             fields = (module.version or "").split(".")
-            if len(fields) == 4 and fields[:2] == [match[1], match[2]] and fields[2].isdigit():
+            release = digits.whole(fields[2]) if len(fields) == 4 and fields[:2] == [match[1], match[2]] else None
+            if release is not None:
                 # Python's builders put the release into the third field: 3.11.9 is 3.11.9150.
-                return f"{match[1]}.{match[2]}.{int(fields[2]) // 1000}"
+                return f"{match[1]}.{match[2]}.{release // 1000}"
             return f"{match[1]}.{match[2]}" if match[2] else None
     return None
 

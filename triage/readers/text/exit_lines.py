@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from triage import patterns, status
+from triage import digits, patterns, status
 from triage.crash import ExitStatus, Log, Place
 from triage.patterns import Match
 
@@ -28,7 +28,8 @@ def _by_name(match: Match, place: Place) -> ExitStatus | None:
 
 
 def _by_signal_number(match: Match, place: Place) -> ExitStatus | None:
-    return status.from_code(-int(match.group("number")), place=place)
+    number = digits.whole(match.group("number"))
+    return None if number is None else status.from_code(-number, place=place)
 
 
 def _by_words(match: Match, place: Place) -> ExitStatus | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from triage import status
+from triage import digits, status
 from triage.crash import ExitStatus, Log, Place, PythonFrame, Thread
 from triage.patterns import compile as pattern
 
@@ -50,7 +50,7 @@ def extract(log: Log) -> FaultDump:
             frames = []
         elif frames is not None:
             if frame := pattern(_FRAME).match(line):
-                frames.append(PythonFrame(frame[1], int(frame[2]) if frame[2].isdigit() else None, frame[3]))
+                frames.append(PythonFrame(frame[1], digits.whole(frame[2]), frame[3]))
             elif line.strip() not in ("", "...", "<no Python frame>", "Garbage-collecting"):
                 close()
     close()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from triage import patterns
+from triage import digits, patterns
 from triage.crash import Log, Memory
 
 _UNITS = {"": 1, "B": 1, "K": 1024, "M": 1024**2, "G": 1024**3, "T": 1024**4, "P": 1024**5}
@@ -23,7 +23,7 @@ def extract(log: Log) -> Memory:
     limit = source = kills = None
     if "Limit: " in log.text:
         for match in patterns.compile(_LIMIT).finditer(log.text):
-            limit = int(float(match.group("number")) * _UNITS[match.group("unit") or ""])
+            limit = digits.scaled(match.group("number"), _UNITS[match.group("unit") or ""])
             source = "allocator"
     if any(word in log.text for word in ("oom", "OOMKilled", "ut of memory: Kill")):
         # The kernel writes several lines about one kill, so the most frequent form counts.

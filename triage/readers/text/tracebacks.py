@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from triage import digits
 from triage.crash import Log, PythonException, PythonFrame
 from triage.patterns import compile as pattern
 
@@ -131,10 +132,10 @@ def _last_line(line: str, *, in_traceback: bool) -> tuple[str, str] | None:
 
 def _frame(line: str) -> PythonFrame | None:
     if match := pattern(_FRAME).match(line):
-        return PythonFrame(match[1], int(match[2]), match[3] or "<module>")
+        return PythonFrame(match[1], digits.whole(match[2]), match[3] or "<module>")
     if match := pattern(_IPYTHON_FRAME).match(line):
         number = match[2] or match[3]
-        return PythonFrame(match[1], int(number) if number else None, match[4] or "<module>")
+        return PythonFrame(match[1], digits.whole(number), match[4] or "<module>")
     return None
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from triage import patterns
+from triage import digits, patterns
 from triage.crash import Log, NativeFrame, Thread, base_name
 from triage.readers.text.containers.findings import statuses
 from triage.readers.text.containers.interface import Told
@@ -32,6 +32,7 @@ def _frames(log: Log) -> list[FrameLine]:
     for match in patterns.compile(_FRAME).finditer(log.text):
         function = match["function"]
         known = None if function == "n/a" else qualified_name(function)
-        frame = NativeFrame(base_name(match["module"]), known, int(match["offset"], 16))
-        found.append(FrameLine(int(match["number"]), match.start(), frame))
+        frame = NativeFrame(base_name(match["module"]), known, digits.whole(match["offset"], 16))
+        if (number := digits.whole(match["number"])) is not None:
+            found.append(FrameLine(number, match.start(), frame))
     return found

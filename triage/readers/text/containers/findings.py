@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from triage import patterns, status
+from triage import digits, patterns, status
 from triage.crash import ExitStatus, Log, Place, RuntimeMessage
 from triage.patterns import Match
 
@@ -36,9 +36,9 @@ def count(log: Log, pattern: str) -> int | None:
     return sum(1 for _ in patterns.compile(pattern).finditer(log.text)) or None
 
 
-def size(number: str, unit: str = "") -> int:
+def size(number: str, unit: str = "") -> int | None:
     """Bytes from a figure such as `5.5` `GB`; every tool here counts in powers of 1024."""
-    return int(float(number) * 1024 ** _UNITS.get(unit[:1].upper(), 0))
+    return digits.scaled(number, 1024 ** _UNITS.get(unit[:1].upper(), 0))
 
 
 def _status(match: Match, place: Place) -> ExitStatus | None:
@@ -48,7 +48,8 @@ def _status(match: Match, place: Place) -> ExitStatus | None:
         if text and group == "signal":
             return status.from_signal(text, place=place)
         if text and group == "number":
-            return status.from_code(-int(text), place=place)
+            number = digits.whole(text)
+            return None if number is None else status.from_code(-number, place=place)
         if text and group == "words":
             return status.from_words(text, place=place)
     return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from triage import patterns
+from triage import digits, patterns
 from triage.crash import Log, NativeFrame, PythonFrame, Thread, base_name
 from triage.readers.text.containers.findings import statuses
 from triage.readers.text.containers.interface import Told
@@ -57,12 +57,13 @@ def _frames(log: Log) -> list[FrameLine]:
             continue
         module = base_name(match["module"]) if match["module"] else None
         frame = NativeFrame(module, None if function == "??" else function)
-        found.append(FrameLine(int(match["number"]), match.start(), frame))
+        if (number := digits.whole(match["number"])) is not None:
+            found.append(FrameLine(number, match.start(), frame))
     return found
 
 
 def _python_stack(log: Log) -> tuple[PythonFrame, ...]:
     return tuple(
-        PythonFrame(match["file"], int(match["line"]), match["function"])
+        PythonFrame(match["file"], digits.whole(match["line"]), match["function"])
         for match in patterns.compile(_PYTHON_FRAME).finditer(log.text)
     )

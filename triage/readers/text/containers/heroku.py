@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from triage import patterns
+from triage import digits, patterns
 from triage.crash import Log, Memory
 from triage.readers.text.containers.findings import count, notices, size, statuses
 from triage.readers.text.containers.interface import Told
@@ -24,10 +24,10 @@ def extract(log: Log) -> Told:
 def _used(log: Log) -> Memory:
     """The most that was used, and the quota of which it is so many per cent."""
     used = [
-        (size(match["used"], match["unit"]), float(match["percent"]))
+        (size(match["used"], match["unit"]) or 0, digits.decimal(match["percent"]) or 0.0)
         for match in patterns.compile(_USED).finditer(log.text)
     ]
     peak, percent = max(used, default=(0, 0.0))
-    if not peak or not percent:
+    if not peak or percent < 1:
         return Memory()
     return Memory(peak_bytes=peak, limit_bytes=round(peak * 100 / percent), limit_source="Heroku")

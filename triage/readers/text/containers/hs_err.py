@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from triage import patterns
+from triage import digits, patterns
 from triage.crash import Environment, Log, NativeFrame, Thread
 from triage.patterns import Match
 from triage.readers.text.containers.findings import notices, statuses
@@ -49,8 +49,7 @@ def _threads(log: Log) -> tuple[Thread, ...]:
 def _frame(match: Match) -> NativeFrame:
     if match["method"]:
         return NativeFrame(None, match["method"])
-    offset = match["offset"]
-    return NativeFrame(match["module"], match["function"], int(offset, 16) if offset else None)
+    return NativeFrame(match["module"], match["function"], digits.whole(match["offset"], 16))
 
 
 def _flags(text: str) -> tuple[str, ...]:

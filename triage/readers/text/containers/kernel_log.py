@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from triage import patterns, status
+from triage import digits, patterns, status
 from triage.crash import ExitStatus, Fault, Log, Memory, NativeFrame, Place, Thread
 from triage.patterns import Match
 from triage.readers.text.containers.interface import Told
@@ -63,7 +63,7 @@ def extract(log: Log) -> Told:
         Thread(death.comm, True, native_stack=(death.frame,), place=death.exit.place) for death in ours if death.frame
     ]
     limit = patterns.compile(_GROUP_LIMIT).search(log.text)
-    limit_bytes = int(limit["limit"]) * 1024 if limit else None
+    limit_bytes = digits.scaled(limit["limit"], 1024) if limit else None
     if limit_bytes is None or limit_bytes >= _NO_LIMIT:
         memory = Memory(peak_bytes=_peak(ours))
     else:
@@ -87,17 +87,21 @@ def _faults(log: Log) -> list[_Death]:
 
 def _fault(match: Match) -> Fault:
     """The address, the registers, and from the processor's error code what was tried there (x86)."""
-    error = int(match["error"], 16)
+    error = digits.whole(match["error"], 16) or 0
     access = "execute" if error & 16 else "write" if error & 2 else "read"
-    registers = (("rip", int(match["ip"], 16)), ("rsp", int(match["sp"], 16)))
-    return Fault("SIGSEGV", int(match["at"], 16), access, registers=registers)
+    told = (("rip", digits.whole(match["ip"], 16)), ("rsp", digits.whole(match["sp"], 16)))
+    registers = tuple((name, value) for name, value in told if value is not None)
+    return Fault("SIGSEGV", digits.whole(match["at"], 16), access, registers=registers)
 
 
 def _death(log: Log, match: Match, signal: str, ip: str | None = None) -> _Death:
     frame = None
     if module := match["module"]:
         # Newer kernels give the offset in the file; older ones only where the mapping starts.
-        far = int(match["offset"], 16) if match["offset"] else int(ip, 16) - int(match["base"], 16) if ip else None
+        far = digits.whole(match["offset"], 16)
+        at, base = digits.whole(ip, 16), digits.whole(match["base"], 16)
+        if far is None and at is not None and base is not None:
+            far = at - base
         frame = NativeFrame(module, None, far)
     return _Death(match["comm"].strip(), match.start(), _signal(signal, log.place(match.start())), frame)
 
@@ -105,7 +109,8 @@ def _death(log: Log, match: Match, signal: str, ip: str | None = None) -> _Death
 def _kills(log: Log) -> list[_Death]:
     found = []
     for match in patterns.compile(_OOM_KILL).finditer(log.text):
-        sizes = [int(match[part]) * 1024 for part in ("anon", "file", "shmem") if match[part]]
+        told = [digits.scaled(match[part], 1024) for part in ("anon", "file", "shmem")]
+        sizes = [size for size in told if size is not None]
         rss = sum(sizes) if sizes else None
         found.append(_Death(match["comm"], match.start(), _signal("SIGKILL", log.place(match.start())), rss=rss))
     return found

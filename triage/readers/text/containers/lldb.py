@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from triage import patterns, status
+from triage import digits, patterns, status
 from triage.crash import ExitStatus, Log, NativeFrame, Thread
 from triage.readers.text.containers.interface import Told
 from triage.readers.text.containers.stacks import FrameLine, by_number, crashed_first, without_values
@@ -46,6 +46,7 @@ def _frames(log: Log) -> list[FrameLine]:
     for match in patterns.compile(_FRAME).finditer(log.text):
         text = match["function"].rsplit(_INLINED, 1)[-1]
         function = None if text.startswith(_UNNAMED) else without_values(text) if "=" in text else text
-        offset = int(match["offset"]) if match["offset"] and function else None
-        found.append(FrameLine(int(match["number"]), match.start(), NativeFrame(match["module"], function, offset)))
+        offset = digits.whole(match["offset"]) if function else None
+        if (number := digits.whole(match["number"])) is not None:
+            found.append(FrameLine(number, match.start(), NativeFrame(match["module"], function, offset)))
     return found

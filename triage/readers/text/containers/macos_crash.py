@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from triage import patterns, status
+from triage import digits, patterns, status
 from triage.crash import Environment, ExitStatus, Library, Log, NativeFrame, Place, Thread
 from triage.readers.text.containers.interface import Told
 from triage.readers.text.containers.stacks import FrameLine, by_number
@@ -51,7 +51,8 @@ def _text(log: Log) -> Told:
         exits = _exit(kind["type"], kind["signal"], log.place(kind.start()))
     ended = patterns.compile(_TERMINATION).search(log.text)
     if not exits and ended is not None:
-        exits = [status.from_code(-int(ended["number"], 0), place=log.place(ended.start()))]
+        number = digits.whole(ended["number"], 0)
+        exits = [] if number is None else [status.from_code(-number, place=log.place(ended.start()))]
     threads = _text_threads(log)
     libraries = tuple(
         Library(match["name"], match["version"] if match["version"][:1].isdigit() and match["version"] != "0" else None)
@@ -61,7 +62,7 @@ def _text(log: Log) -> Told:
     environment = _environment(
         told=kind is not None,
         translated=patterns.compile(_TRANSLATED).search(log.text) is not None,
-        version=int(version["version"]) if version else None,
+        version=digits.whole(version["version"]) if version else None,
     )
     # Newer systems list only the images that stand in a stack, so that one is missing here proves nothing.
     return Told(exits=tuple(exits), threads=threads, environment=environment._replace(libraries=libraries))
@@ -73,8 +74,9 @@ def _text_threads(log: Log) -> tuple[Thread, ...]:
     for match in patterns.compile(_FRAME).finditer(log.text):
         # Without symbols the image's address stands where the function would.
         function = None if match["function"].startswith("0x") or match["function"] == "???" else match["function"]
-        frame = NativeFrame(match["module"], function, int(match["offset"]))
-        lines.append(FrameLine(int(match["number"]), match.start(), frame))
+        frame = NativeFrame(match["module"], function, digits.whole(match["offset"]))
+        if (number := digits.whole(match["number"])) is not None:
+            lines.append(FrameLine(number, match.start(), frame))
     threads = []
     for stack in by_number(lines):
         before = [crashed for at, crashed in heads if at < stack.offset]
@@ -90,7 +92,7 @@ def _ips(log: Log) -> Told:
     environment = _environment(
         told=True,
         translated=patterns.compile(_IPS_TRANSLATED).search(log.text) is not None,
-        version=int(version["version"]) if version else None,
+        version=digits.whole(version["version"]) if version else None,
     )
     exits = []
     if kind is not None:

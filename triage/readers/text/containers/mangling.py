@@ -6,6 +6,8 @@ Only the qualified name is read, which is what a person looks for: `_ZN10tensorf
 
 from __future__ import annotations
 
+from triage import digits
+
 _OPENERS = "NIXLJF"
 _PLAIN_TYPES = "vwbcahstijlmxynofdegzPROKVUC"
 _STANDARD = {
@@ -59,7 +61,8 @@ def _identifier(symbol: str, at: int) -> tuple[str, int]:
     start = at
     while symbol[at].isdigit():
         at += 1
-    end = at + int(symbol[start:at])
+    length = digits.whole(symbol[start:at])
+    end = at + (len(symbol) if length is None else length)
     if end > len(symbol):
         raise ValueError(symbol)
     return symbol[at:end], end

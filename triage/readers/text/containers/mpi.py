@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import dropwhile
 
-from triage import patterns
+from triage import digits, patterns
 from triage.crash import Log, NativeFrame, Thread, base_name
 from triage.readers.text.containers.findings import statuses
 from triage.readers.text.containers.interface import Told
@@ -33,11 +33,10 @@ def extract(log: Log) -> Told:
     """The signals, and one stack for each rank that printed one."""
     ranks: dict[str, list[FrameLine]] = {}
     for match in patterns.compile(_FRAME).finditer(log.text):
-        offset = match["offset"]
         function = qualified_name(match["function"]) if match["function"] else None
-        frame = NativeFrame(base_name(match["path"]), function, int(offset, 16) if offset else None)
-        number = int(match["number"] or match["plain"])
-        ranks.setdefault(match["rank"] or "", []).append(FrameLine(number, match.start(), frame))
+        frame = NativeFrame(base_name(match["path"]), function, digits.whole(match["offset"], 16))
+        if (number := digits.whole(match["number"] or match["plain"])) is not None:
+            ranks.setdefault(match["rank"] or "", []).append(FrameLine(number, match.start(), frame))
     stacks = [stack for lines in ranks.values() for stack in by_number(lines)]
     threads = [
         Thread("", True, native_stack=_below_handler(stack.frames), place=log.place(stack.offset)) for stack in stacks

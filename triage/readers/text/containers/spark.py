@@ -35,7 +35,7 @@ def extract(log: Log) -> Told:
     )
     memory = Memory(oom_kills=max(len({match.group() for match in used}), len(ended)) or None)
     if used:
-        most = max(used, key=lambda match: size(match["used"], match["used_unit"]))
+        most = max(used, key=lambda match: size(match["used"], match["used_unit"]) or 0)
         memory = Memory(
             peak_bytes=size(most["used"], most["used_unit"]),
             limit_bytes=size(most["limit"], most["limit_unit"]),

@@ -5,7 +5,7 @@ Twice: with modules and mangled names, then with readable names only. The first 
 
 from __future__ import annotations
 
-from triage import patterns
+from triage import digits, patterns
 from triage.crash import Log, NativeFrame, Thread, base_name
 from triage.readers.text.containers.interface import Told
 from triage.readers.text.containers.mangling import qualified_name
@@ -36,12 +36,12 @@ def extract(log: Log) -> Told:
 def _mangled(line: str) -> NativeFrame | None:
     match = patterns.compile(_LINUX).match(line)
     if match is not None:
-        offset = int(match["offset"], 16) if match["offset"] else None
+        offset = digits.whole(match["offset"], 16)
         return NativeFrame(base_name(match["path"]), qualified_name(match["function"]) or None, offset)
     match = patterns.compile(_MACOS).match(line)
     if match is None or match["path"] == "???":
         return None
-    return NativeFrame(match["path"], qualified_name(match["function"]), int(match["offset"]))
+    return NativeFrame(match["path"], qualified_name(match["function"]), digits.whole(match["offset"]))
 
 
 def _readable(line: str) -> NativeFrame | None:

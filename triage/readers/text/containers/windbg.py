@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from triage import patterns, status
+from triage import digits, patterns, status
 from triage.crash import Environment, ExitStatus, Library, Log, NativeFrame, RuntimeMessage, Thread
 from triage.patterns import Match
 from triage.readers.text.containers.findings import notices, statuses
@@ -72,8 +72,7 @@ def _threads(log: Log) -> tuple[Thread, ...]:
 
 
 def _frame(match: Match) -> NativeFrame:
-    offset = match["offset"]
-    return NativeFrame(match["module"], match["function"], int(offset, 16) if offset else None)
+    return NativeFrame(match["module"], match["function"], digits.whole(match["offset"], 16))
 
 
 def _modules(log: Log) -> tuple[tuple[Library, ...], bool]:

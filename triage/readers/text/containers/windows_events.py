@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from triage import patterns, status
+from triage import digits, patterns, status
 from triage.crash import Environment, Log, NativeFrame, Thread
 from triage.readers.text.containers.interface import Told
 
@@ -50,7 +50,7 @@ def extract(log: Log) -> Told:
         seen = status.parse(f"0x{record.code.lower().removeprefix('0x')}", place=place) if record.code else None
         if seen is not None:
             fast_fail = seen.ntstatus == status.FAST_FAIL_STATUS and record.data
-            exits.append(status.with_subcode(seen, int(record.data or "0", 16)) if fast_fail else seen)
+            exits.append(status.with_subcode(seen, _hexadecimal(record.data) or 0) if fast_fail else seen)
         if record.module and record.module.lower() not in ("unknown", "stackhash"):
             frame = NativeFrame(record.module, None, _hexadecimal(record.offset))
             threads.append(Thread("", True, native_stack=(frame,), place=place))
@@ -97,7 +97,4 @@ def _buckets(log: Log) -> list[_Record]:
 
 
 def _hexadecimal(text: str | None) -> int | None:
-    try:
-        return int(text, 16) if text and len(text) <= 18 else None
-    except ValueError:
-        return None
+    return digits.whole(text, 16)

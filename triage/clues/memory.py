@@ -1,12 +1,70 @@
-"""The conditions over memory, shared memory and threads that a `memory` clue may name, each with its numbers."""
+"""Looks at figures of memory, shared memory and threads.
+
+memory: oom_killed
+memory: not_oom_killed
+memory: peak_at_limit
+memory: peak_below_limit
+memory: peak_below_half
+memory: shm_full
+memory: threads_at_limit
+memory: threads_below_limit
+memory: address_space_limited
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
+from triage.clues.findings import UNSEEN, Finding, seen_if
+from triage.clues.interface import At, Kind, Request
 from triage.crash import Memory, Resources
-from triage.diagnosis.arithmetic import human_bytes
-from triage.diagnosis.findings import UNSEEN, Finding, seen_if
+from triage.phrases import human_bytes
+
+if TYPE_CHECKING:
+    from triage.clues.facts import Facts
+    from triage.clues.writing import Written
+
+Condition = Literal[
+    "peak_below_half",
+    "peak_below_limit",
+    "peak_at_limit",
+    "oom_killed",
+    "not_oom_killed",
+    "shm_full",
+    "threads_at_limit",
+    "threads_below_limit",
+    "address_space_limited",
+]
+CONDITIONS: tuple[Condition, ...] = get_args(Condition)
+_FULL = 0.95
+# Shared memory is given out in pages, and what is left of a full one is a remainder that no array fits into.
+_SHM_SHARE, _SHM_LEAST = 0.05, 1 << 20
+
+
+class MemorySeen(NamedTuple):
+    """A named condition over the figures of memory, shared memory or threads."""
+
+    condition: Condition
+
+
+class MemoryKind(Kind[MemorySeen]):
+    """What ran out."""
+
+    form = MemorySeen
+    background = 0.05
+    request = Request("memory figures", "read the kernel log")
+    short = CONDITIONS
+    seldom_told = True
+
+    def parse(self, written: Written) -> MemorySeen:
+        for condition in CONDITIONS:
+            if condition == written.value:
+                return MemorySeen(condition)
+        raise written.refused(f"unknown memory condition {written.value!r}", "one of " + ", ".join(CONDITIONS))
+
+    def find(self, sought: MemorySeen, facts: Facts, after: At) -> Finding:
+        return _HOLDS[sought.condition](facts.crash.memory, facts.crash.resources)
 
 
 def _peak(holds: Callable[[float], bool]) -> Callable[[Memory, Resources], Finding]:
@@ -69,10 +127,7 @@ def _address_space_limited(memory: Memory, _: Resources) -> Finding:
     return seen_if(limited, f"the address space is limited to {size} (RLIMIT_AS, ulimit -v)", address_space=size)
 
 
-_FULL = 0.95
-# Shared memory is given out in pages, and what is left of a full one is a remainder that no array fits into.
-_SHM_SHARE, _SHM_LEAST = 0.05, 1 << 20
-CONDITIONS: dict[str, Callable[[Memory, Resources], Finding]] = {
+_HOLDS: dict[Condition, Callable[[Memory, Resources], Finding]] = {
     "peak_below_half": _peak(lambda share: share < 0.5),
     "peak_below_limit": _peak(lambda share: share < 0.8),
     "peak_at_limit": _peak(lambda share: share > 0.9),
@@ -83,3 +138,4 @@ CONDITIONS: dict[str, Callable[[Memory, Resources], Finding]] = {
     "threads_below_limit": _threads(lambda share: share < 0.5),
     "address_space_limited": _address_space_limited,
 }
+KIND = MemoryKind()

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+
+from triage import digits
+from triage.clues.interface import Complaint
 
 _TERM = r"\s*(>=|<=|==|<|>)\s*([\d.]+)\s*"
 
@@ -31,6 +35,13 @@ def in_range(version: str, wanted: str) -> bool:
     return True
 
 
+def range_complaints(*ranges: str | None) -> Iterator[Complaint]:
+    """What lint says of ranges that are none."""
+    for wanted in filter(None, ranges):
+        if not all(re.fullmatch(_TERM, term) for term in wanted.split(",")):
+            yield Complaint((), f"'{wanted}' is not a version range", "'>=2.16' or '>=8.3,<9'")
+
+
 def order(version: str) -> tuple[int, ...]:
     """A version as numbers that can be compared, without zeros at its end."""
     parts = _parts(version)
@@ -40,4 +51,6 @@ def order(version: str) -> tuple[int, ...]:
 
 
 def _parts(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in re.findall(r"\d+", version.split("rc")[0])[:4])
+    """The numbers of a version; none where one of them is too long to be the number of a release."""
+    told = [digits.whole(part) for part in re.findall(r"\d+", version.split("rc")[0])[:4]]
+    return tuple(part for part in told if part is not None) if None not in told else ()

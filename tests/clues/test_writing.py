@@ -7,25 +7,20 @@ from typing import Any
 import pytest
 from building import clue
 
-from triage.knowledge.clues import (
-    BACKGROUND,
-    EXIT_BACKGROUND,
-    KINDS,
-    AnyOf,
-    EnvironmentSeen,
-    ExceptionSeen,
-    ExitSeen,
-    FaultSeen,
-    InSequence,
-    LogSeen,
-    MemorySeen,
-    ModuleSeen,
-    NativeSeen,
-    ProcessSeen,
-    PythonSeen,
-    SignatureError,
-    patterns_of,
-)
+from triage.clues import KINDS, exit, patterns_of
+from triage.clues.any import AnyOf
+from triage.clues.environment import EnvironmentSeen
+from triage.clues.exception import ExceptionSeen
+from triage.clues.exit import ExitSeen
+from triage.clues.fault import FaultSeen
+from triage.clues.log import LogSeen
+from triage.clues.memory import MemorySeen
+from triage.clues.module import ModuleSeen
+from triage.clues.native import NativeSeen
+from triage.clues.process import ProcessSeen
+from triage.clues.python import PythonSeen
+from triage.clues.sequence import InSequence
+from triage.clues.writing import SignatureError
 
 
 @pytest.mark.parametrize(
@@ -75,7 +70,13 @@ def test_combinators_hold_clues_of_their_own() -> None:
 
 def test_what_is_not_said_has_a_value_by_its_kind() -> None:
     found = clue({"log": "OOM when"}, p=0.8)
-    assert (found.id, found.p, found.b, found.says, found.consequence_of) == ("log", 0.8, BACKGROUND["log"], None, ())
+    assert (found.id, found.p, found.b, found.says, found.consequence_of) == (
+        "log",
+        0.8,
+        KINDS["log"].background,
+        None,
+        (),
+    )
 
 
 def test_what_is_said_beats_those_values() -> None:
@@ -85,13 +86,13 @@ def test_what_is_said_beats_those_values() -> None:
 
 
 def test_a_common_exit_status_says_less_than_a_rare_one() -> None:
-    assert clue({"exit": "SIGSEGV"}).b == EXIT_BACKGROUND["SIGSEGV"]
+    assert clue({"exit": "SIGSEGV"}).b == exit.BACKGROUND["SIGSEGV"]
     assert clue({"exit": "SIGFPE"}).b < clue({"exit": "SIGSEGV"}).b
 
 
 def test_several_exit_statuses_are_as_common_as_all_of_them_together() -> None:
     both = clue({"exit": ["SIGSEGV", "SIGABRT"]})
-    assert both.b == pytest.approx(EXIT_BACKGROUND["SIGSEGV"] + EXIT_BACKGROUND["SIGABRT"])
+    assert both.b == pytest.approx(exit.BACKGROUND["SIGSEGV"] + exit.BACKGROUND["SIGABRT"])
 
 
 REFUSED = [

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from building import clue, crash_of, crashed_thread, exit_status
 
+from triage.clues.facts import Facts
+from triage.clues.findings import Absent, Finding, Hit, Unseen
 from triage.crash import (
     Crash,
     Environment,
@@ -22,8 +24,6 @@ from triage.crash import (
     Resources,
     Thread,
 )
-from triage.diagnosis.findings import Absent, Finding, Hit, Unseen
-from triage.diagnosis.matching import Facts
 from triage.status import with_subcode
 
 OOM = PythonException(

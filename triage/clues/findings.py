@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
+from triage import patterns
+from triage.clues.interface import At
 from triage.crash import Place
-from triage.report import Phrase
+from triage.phrases import Phrase, quote
 
 _NO_VALUES: Mapping[str, str] = {}
 
@@ -20,7 +22,7 @@ class Hit(NamedTuple):
 
     place: Place | None
     quote: str
-    at: tuple[int, int] = (0, 0)
+    at: At = (0, 0)
     values: Mapping[str, str] = _NO_VALUES
     is_exit: bool = False
 
@@ -42,6 +44,11 @@ def seen_if(holds: bool, quote: str, **values: str) -> Finding:
     return Hit(None, quote, values=values) if holds else ABSENT
 
 
+def told(value: str | None, holds: Callable[[str], bool], words: str) -> Finding:
+    """A hit where a fact is told and something holds of it; `words` has a gap for the fact."""
+    return seen_if(holds(value), words.format(value)) if value else UNSEEN
+
+
 def all_of(findings: list[Finding]) -> Finding:
     """One finding for parts that must all hold: one that does not makes it absent, one that is not told unseen."""
     if any(finding == ABSENT for finding in findings):
@@ -52,3 +59,13 @@ def all_of(findings: list[Finding]) -> Finding:
     values = {name: text for hit in hits for name, text in hit.values.items()}
     words = [part for hit in hits for part in (", ", hit.quote)][1:]
     return Hit(None, Phrase.of(*words), values=values)
+
+
+def fits(pattern: str | None, text: str | None) -> bool:
+    """Whether a pattern, if one is asked for, matches somewhere in a text, if there is one."""
+    return pattern is None or (text is not None and patterns.compile(pattern).search(text) is not None)
+
+
+def caught(match: patterns.Match) -> dict[str, str]:
+    """The named groups of a match that were caught: words of the input."""
+    return {name: quote(text) for name, text in match.groupdict().items() if text is not None}

@@ -1,0 +1,54 @@
+"""Looks at wordings of one thing; the first that is seen counts.
+
+any: [{log: …}, {log: …}]
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from triage.clues.findings import ABSENT, UNSEEN, Absent, Finding, Hit, Unseen
+from triage.clues.interface import At, Clue, Kind
+
+if TYPE_CHECKING:
+    from triage.clues.facts import Facts
+    from triage.clues.writing import Written
+
+
+class AnyOf(NamedTuple):
+    """Wordings of one thing: the first that is seen counts, the others do not count against it."""
+
+    clues: tuple[Clue, ...]
+
+
+class AnyKind(Kind[AnyOf]):
+    """One of several."""
+
+    form = AnyOf
+    background = 0.004
+    least_inner = 1
+    of_a_thread = True
+
+    def parse(self, written: Written) -> AnyOf:
+        return AnyOf(written.clues(self.least_inner))
+
+    def find(self, sought: AnyOf, facts: Facts, after: At) -> Finding:
+        findings = [facts.find(clue.sought, after) for clue in sought.clues]
+        hits = [finding for finding in findings if isinstance(finding, Hit)]
+        if hits:
+            # The earliest is the evidence, but every wording may carry values of its own.
+            first = min(hits, key=lambda hit: hit.at)
+            values = {name: text for hit in reversed(hits) for name, text in hit.values.items()}
+            is_exit = any(hit.is_exit for hit in hits)
+            return Hit(first.place, first.quote, first.at, {**values, **first.values}, is_exit)
+        # Faults, libraries, memory and the machine are seldom told, and their silence proves nothing either way; but
+        # where there is no log to look into, that its wordings are missing says nothing.
+        blind = any(
+            isinstance(finding, Unseen) and not facts.kinds[clue.kind].seldom_told
+            for clue, finding in zip(sought.clues, findings, strict=True)
+        )
+        absent = any(isinstance(finding, Absent) for finding in findings)
+        return ABSENT if absent and not blind else UNSEEN
+
+
+KIND = AnyKind()

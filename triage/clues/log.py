@@ -1,0 +1,102 @@
+r"""Looks at the normalised log (RE2, `^` and `$` are line ends).
+
+log: 'Dst tensor is not initialized'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from triage import patterns
+from triage.clues.findings import ABSENT, UNSEEN, Finding, Hit, caught
+from triage.clues.interface import BEGINNING, At, Kind, Request
+from triage.crash import Log
+from triage.phrases import quote
+
+if TYPE_CHECKING:
+    from triage.clues.facts import Facts
+    from triage.clues.writing import Written
+
+# Five characters tell most texts apart; past this size the set would cost more than the searches it saves.
+_PIECE = 5
+_SHORT = 200_000
+# Also what is missing where an exception is looked for, which is read from the log.
+LOG_REQUEST = Request("log", "run again with log")
+
+
+class LogSeen(NamedTuple):
+    """A pattern over the normalised log."""
+
+    pattern: str
+
+
+class LogKind(Kind[LogSeen]):
+    """What is printed."""
+
+    form = LogSeen
+    background = 0.004
+    request = LOG_REQUEST
+    patterns = ("pattern",)
+    short = "text"
+
+    def parse(self, written: Written) -> LogSeen:
+        return LogSeen(written.text())
+
+    def find(self, sought: LogSeen, facts: Facts, after: At) -> Finding:
+        return facts.logs.first(sought.pattern, after) or (ABSENT if facts.log_is_whole else UNSEEN)
+
+
+class LogSearch:
+    """The search through the logs of one crash, for all patterns: it is handed them before the first is asked for.
+
+    `wanted` has for each pattern the texts of which one must stand where it matches; they were worked out when the
+    index was built. A pattern that is not among them is found too.
+    """
+
+    def __init__(self, logs: Sequence[Log], wanted: Mapping[str, tuple[str, ...]]) -> None:
+        self._logs = [log for log in logs if not log.is_blank]
+        self._wanted = wanted
+        self._found: dict[str, Hit | None] = {}
+        self._pieces: dict[int, frozenset[str]] = {}
+
+    def first(self, pattern: str, after: At = BEGINNING) -> Hit | None:
+        """The first match of a pattern behind a place."""
+        if after != BEGINNING:
+            return self._search(pattern, after)
+        if pattern not in self._found:
+            self._found[pattern] = self._search(pattern, after)
+        return self._found[pattern]
+
+    def _search(self, pattern: str, after: At) -> Hit | None:
+        for log in self._logs:
+            if log.input < after[0]:
+                continue
+            start = after[1] + 1 if log.input == after[0] else 0
+            match = self._match(log, pattern, start)
+            if match is not None:
+                at = match.start()
+                return Hit(log.place(at), quote(log.line(at)), (log.input, at), caught(match))
+        return None
+
+    def _match(self, log: Log, pattern: str, start: int) -> patterns.Match | None:
+        """The first match behind a place; without the texts that it needs a pattern is not even compiled."""
+        needles = self._wanted.get(pattern)
+        if needles is None:
+            needles = patterns.literals(pattern)
+        if needles and not any(self._may_hold(log, needle, start) for needle in needles):
+            return None
+        return patterns.compile(pattern).search(log.text, start)
+
+    def _may_hold(self, log: Log, needle: str, start: int) -> bool:
+        """Whether a text can stand in a log; in a short log a set of its pieces answers that without a search."""
+        if start or len(log.text) > _SHORT or len(needle) < _PIECE:
+            return log.text.find(needle, start) >= 0
+        if log.input not in self._pieces:
+            text = log.text
+            self._pieces[log.input] = frozenset(text[at : at + _PIECE] for at in range(len(text) - _PIECE + 1))
+        pieces = self._pieces[log.input]
+        return needle[:_PIECE] in pieces and needle[-_PIECE:] in pieces and needle in log.text
+
+
+KIND = LogKind()

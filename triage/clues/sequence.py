@@ -1,0 +1,47 @@
+"""Looks at this, then that.
+
+sequence: [{log: …}, {exit: SIGKILL}]
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from triage.clues.findings import Finding, Hit
+from triage.clues.interface import At, Clue, Kind
+
+if TYPE_CHECKING:
+    from triage.clues.facts import Facts
+    from triage.clues.writing import Written
+
+
+class InSequence(NamedTuple):
+    """Clues that must be seen one after the other."""
+
+    clues: tuple[Clue, ...]
+
+
+class SequenceKind(Kind[InSequence]):
+    """One after the other."""
+
+    form = InSequence
+    background = 0.003
+    least_inner = 2
+
+    def parse(self, written: Written) -> InSequence:
+        return InSequence(written.clues(self.least_inner))
+
+    def find(self, sought: InSequence, facts: Facts, after: At) -> Finding:
+        values: dict[str, str] = {}
+        last: Hit | None = None
+        for clue in sought.clues:
+            finding = facts.find(clue.sought, after)
+            if not isinstance(finding, Hit):
+                return finding
+            values.update(finding.values)
+            after, last = max(after, finding.at), finding
+        assert last is not None
+        return Hit(last.place, last.quote, last.at, values, last.is_exit)
+
+
+KIND = SequenceKind()

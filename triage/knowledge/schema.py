@@ -1,0 +1,223 @@
+"""`signature.schema.json`: what an editor completes and checks while somebody writes a signature or a cause.
+
+Names, words and what is required come from the model; here stands what each holds. `make schema` writes the file.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from triage.clues import KINDS
+from triage.clues.interface import Holds, Kind
+from triage.clues.writing import COMMON
+from triage.knowledge import signature
+from triage.knowledge.lint import PAGE_REQUIRED
+from triage.knowledge.pack import our_directory
+
+FILE = "signature.schema.json"
+
+Form = dict[str, Any]
+_TEXT: Form = {"type": "string", "minLength": 1}
+_TEXTS: Form = {"anyOf": [_TEXT, {"type": "array", "items": _TEXT}]}
+_STATUSES: Form = {"anyOf": [_TEXT, {"type": "array", "items": _TEXT, "minItems": 1}]}
+_WHOLE: Form = {"type": "integer", "minimum": 0}
+_BETWEEN: Form = {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1}
+_CLUES: Form = {"type": "array", "items": {"$ref": "#/definitions/clue"}}
+
+
+def _said(description: str, form: Form) -> Form:
+    return {"description": description, **form}
+
+
+def _one_of(words: tuple[str, ...]) -> Form:
+    return {"enum": list(words)}
+
+
+def _mapping(forms: dict[str, Form], names: tuple[str, ...], **more: Any) -> Form:
+    """A mapping of these fields and no others; a field of the model that nobody has described is a KeyError."""
+    properties = {name: forms[name] for name in names}
+    return {"type": "object", "properties": properties, "additionalProperties": False, **more}
+
+
+_SUBCODE: Form = {"anyOf": [_WHOLE, {"const": "untold"}]}
+# What a field may hold, as an editor is told it.
+_HOLDS: dict[Holds, Form] = {
+    "text": _TEXT,
+    "texts": _TEXTS,
+    "statuses": _STATUSES,
+    "subcodes": {"anyOf": [*_SUBCODE["anyOf"], {"type": "array", "items": _SUBCODE}]},
+    "whole": _WHOLE,
+    "true": {"const": True},
+    "yes or no": {"type": "boolean"},
+    "ranges": {"type": "object", "additionalProperties": _TEXT},
+}
+_BESIDE_CLUES: dict[str, Form] = {
+    "id": _said("The clue's name in this signature.", {"type": ["string", "integer"]}),
+    "p": _said("How often the clue is seen with this cause.", _BETWEEN),
+    "b": _said("How often it is seen with other causes; leave it out for the default of its kind.", _BETWEEN),
+    "says": _said("What it means, a sentence for the report.", {"type": ["string", "null"]}),
+    "consequence_of": _said("Where one of these causes shows by itself, the clue counts for nothing.", _TEXTS),
+}
+_RUN = _mapping({key: {"type": "string"} for key in signature.RUN_FIELDS}, signature.RUN_FIELDS, minProperties=1)
+_OF_FIXES: dict[str, Form] = {
+    "do": _said("What to do, exactly; {placeholders} are filled from named groups.", _TEXT),
+    "otherwise": _said("The same advice where the placeholders cannot be filled.", _TEXT),
+    "run": _said("The command, or one for each system.", {"anyOf": [{"type": ["string", "null"]}, _RUN]}),
+    "risk": _said("What it may spoil.", _one_of(signature.RISKS)),
+    "verify": _said("How the person sees that it helped.", _TEXT),
+    "if_not": _said("What it tells when it did not help, and what to try then.", _TEXT),
+}
+_EXAMPLE: Form = {
+    "anyOf": [
+        _TEXT,
+        {
+            "type": "object",
+            "properties": {
+                "log": _said("A log, from the pack's root.", _TEXT),
+                "exit": _said("The exit status that came with it.", {"type": ["string", "integer", "null"]}),
+                "cause": _said("The cause expected there.", {"type": ["string", "null"]}),
+            },
+            "required": ["log"],
+            "additionalProperties": False,
+        },
+        {
+            "type": "object",
+            "properties": {"crasher": _said("A script to run, for what only a running program shows.", _TEXT)},
+            "required": ["crasher"],
+            "additionalProperties": False,
+        },
+    ]
+}
+_EXAMPLES: Form = {"type": "array", "items": _EXAMPLE}
+_OF_SIGNATURES: dict[str, Form] = {
+    "title": _said("What happened, in one plain sentence.", _TEXT),
+    "cause": _said("A slug that 'triage signatures list --causes' prints.", _TEXT),
+    "grade": _said("How well it is proven.", _one_of(signature.GRADES)),
+    "applies": _said(
+        "Where it can happen at all.",
+        {
+            "type": "object",
+            "properties": {
+                "os": {"anyOf": [_one_of(signature.SYSTEMS), {"type": "array", "items": _one_of(signature.SYSTEMS)}]},
+                "device": _TEXT,
+            },
+            "additionalProperties": False,
+        },
+    ),
+    "clues": _said("What speaks for it.", {**_CLUES, "minItems": 1}),
+    "against": _said("What speaks against it.", _CLUES),
+    "fix": _said(
+        "The steps, the likeliest and cheapest first.",
+        {
+            "type": "array",
+            "items": _mapping(_OF_FIXES, signature.FIX_FIELDS, required=["do", "verify"]),
+            "minItems": 1,
+        },
+    ),
+    "confirm": _said("How to be sure that it is this.", {"type": "array", "items": _TEXT}),
+    "sources": _said(
+        "What it rests on: {issue: OWNER/REPOSITORY#1}, {reproducer: FILE}, {document: NAME, claim: NUMBER}.",
+        {"type": "array", "items": {"type": "object"}, "minItems": 1},
+    ),
+    "tests": _said(
+        "Logs it must recognise (match) and near ones that are something else (differ).",
+        {
+            "type": "object",
+            "properties": {"match": _EXAMPLES, "differ": _EXAMPLES},
+            "additionalProperties": False,
+            "minProperties": 1,
+        },
+    ),
+    "note": _said("What else to know; a refuted claim says here what really happens.", _TEXT),
+}
+_OF_PAGES: dict[str, Form] = {
+    "prior": _said("How often it is met, among all crashes.", _BETWEEN),
+    "title": _said("A plain statement.", _TEXT),
+    "inside": _said("What happens in the process.", _TEXTS),
+    "shows": _said("What the person sees.", _TEXTS),
+    "exits": _said("What it usually ends with; hang: it does not end.", {"type": "array", "items": _TEXT}),
+    "sure": _said("What separates it from its neighbours.", _TEXTS),
+    "fix": _said("The usual cures, the likeliest and cheapest first.", _TEXTS),
+    "mistaken_for": _said(
+        "Neighbours, each with the difference.", {"type": "object", "additionalProperties": {"type": "string"}}
+    ),
+    "documented": _said(
+        "Public pages and threads.",
+        {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {"title": _TEXT, "where": _TEXT},
+                "required": ["title", "where"],
+                "additionalProperties": False,
+            },
+        },
+    ),
+}
+
+
+def signature_schema() -> Form:
+    """The schema of a signature file and of a family's causes, which are told apart by their keys."""
+    return {
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "title": "A signature of triage, or the causes of a family",
+        "description": "Made by `make schema`; do not edit.",
+        # Every cause has a dot or a dash in its name, and no field of a signature has.
+        "if": {"type": "object", "minProperties": 1, "propertyNames": {"pattern": "[.-]"}},
+        "then": {"$ref": "#/definitions/causes"},
+        "else": {"$ref": "#/definitions/signature"},
+        "definitions": {
+            "signature": {
+                **_mapping(_OF_SIGNATURES, signature.FIELDS, required=list(signature.REQUIRED)),
+                "if": {"required": ["grade"], "properties": {"grade": {"const": "refuted"}}},
+                "then": {"required": ["note"]},
+            },
+            "clue": _clue(tuple(KINDS)),
+            "clue_of_a_thread": _clue(tuple(name for name, kind in KINDS.items() if kind.of_a_thread)),
+            "causes": {
+                "type": "object",
+                "additionalProperties": _mapping(_OF_PAGES, tuple(_OF_PAGES), required=list(PAGE_REQUIRED)),
+            },
+        },
+    }
+
+
+def _clue(kinds: tuple[str, ...]) -> Form:
+    """A clue of one of these kinds."""
+    forms = {**_BESIDE_CLUES, **{name: _said(_about(KINDS[name]), _kind(name)) for name in kinds}}
+    return _mapping(forms, (*kinds, *COMMON), oneOf=[{"required": [kind]} for kind in kinds])
+
+
+def _about(kind: Kind[Any]) -> str:
+    """The first paragraph of what the model says about a kind."""
+    return " ".join((kind.form.__doc__ or "").split("\n\n")[0].split())
+
+
+def _kind(name: str) -> Form:
+    kind = KINDS[name]
+    if kind.least_inner:
+        inner = "clue_of_a_thread" if name == "thread" else "clue"
+        return {"type": "array", "items": {"$ref": f"#/definitions/{inner}"}, "minItems": kind.least_inner}
+    forms = [_held(kind.short)] if kind.short else []
+    if kind.fields:
+        fields = {field: _said(told.means, _held(told.holds)) for field, told in kind.fields.items()}
+        forms.append(_mapping(fields, tuple(fields), minProperties=1, **kind.needs))
+    return forms[0] if len(forms) == 1 else {"anyOf": forms}
+
+
+def _held(holds: Holds) -> Form:
+    if not isinstance(holds, tuple):
+        return _HOLDS[holds]
+    # YAML reads a bare null as nothing.
+    return {"enum": [*holds, *([None] if "null" in holds else [])]}
+
+
+def schema_text() -> str:
+    """The file's text."""
+    return json.dumps(signature_schema(), indent=2, ensure_ascii=False) + "\n"
+
+
+if __name__ == "__main__":
+    Path(our_directory(), FILE).write_text(schema_text(), encoding="utf-8")

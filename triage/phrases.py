@@ -1,0 +1,52 @@
+"""Texts for a person: which of their words are the input's own, and how sizes are said."""
+
+from __future__ import annotations
+
+
+class Phrase(str):
+    """A text for a person in which some parts are the input's own words: `quoted`, as pairs of offsets.
+
+    Those parts may hold a person's name, and nothing else in the text can; redaction must tell them apart.
+    """
+
+    __slots__ = ("quoted",)
+    quoted: tuple[tuple[int, int], ...]
+
+    @classmethod
+    def of(cls, *parts: str) -> Phrase:
+        """The parts in a row; those that are phrases keep what they quote, all others are our own words."""
+        whole, quoted = cls("".join(parts)), []
+        at = 0
+        for part in parts:
+            if isinstance(part, Phrase):
+                quoted += [(at + start, at + stop) for start, stop in part.quoted]
+            at += len(part)
+        whole.quoted = tuple(quoted)
+        return whole
+
+
+def quote(text: str) -> Phrase:
+    """Words of the input."""
+    phrase = Phrase(text)
+    phrase.quoted = ((0, len(text)),)
+    return phrase
+
+
+def quoting(text: str, *theirs: str) -> Phrase:
+    """A text of ours in which these words of the input stand."""
+    parts: list[str] = [text]
+    for words in filter(None, theirs):
+        for at in range(len(parts) - 1, -1, -1):
+            if not isinstance(parts[at], Phrase) and words in parts[at]:
+                ours = parts[at].split(words)
+                parts[at : at + 1] = [piece for one in ours for piece in (quote(words), one)][1:]
+    return Phrase.of(*parts)
+
+
+def human_bytes(count: float) -> str:
+    """Bytes as people say them, in powers of 1024."""
+    for unit in ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB"):
+        if abs(count) < 1024 or unit == "PiB":
+            return f"{count:.0f} {unit}" if unit == "bytes" else f"{count:.1f} {unit}"
+        count /= 1024
+    raise AssertionError("unreachable")
