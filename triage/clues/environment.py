@@ -28,13 +28,15 @@ class EnvironmentSeen(NamedTuple):
     gpu: str | None
 
 
-class EnvironmentKind(Kind[EnvironmentSeen]):
+class EnvironmentKind(Kind):
     """On what it ran."""
 
     form = EnvironmentSeen
     background = 0.3
     request = Request("machine", "list the packages")
+    patterns = ("gpu",)
     seldom_told = True
+    is_setting = True
 
     def parse(self, written: Written) -> EnvironmentSeen:
         fields = written.fields("os", "python", "package", "lacks_cpu_flag", "gpu")
