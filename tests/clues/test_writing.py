@@ -13,6 +13,7 @@ from triage.clues.environment import EnvironmentSeen
 from triage.clues.exception import ExceptionSeen
 from triage.clues.exit import ExitSeen
 from triage.clues.fault import FaultSeen
+from triage.clues.interface import SignatureError
 from triage.clues.log import LogSeen
 from triage.clues.memory import MemorySeen
 from triage.clues.module import ModuleSeen
@@ -20,7 +21,6 @@ from triage.clues.native import NativeSeen
 from triage.clues.process import ProcessSeen
 from triage.clues.python import PythonSeen
 from triage.clues.sequence import InSequence
-from triage.clues.writing import SignatureError
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from building import PRIVATE_CAUSE, PRIVATE_LINE, crash_of, line_with, signature_data, write_pack
 
 import triage
-from triage.crash import Place
+from triage.crash import Environment, Place
 from triage.diagnosis import diagnose
 from triage.knowledge.loading import UNKNOWN_CAUSE_PRIOR, Knowledge, load
 from triage.knowledge.pack import private_directories
@@ -156,6 +156,23 @@ def test_a_pattern_that_re2_does_not_take_is_named_and_skipped(tmp_path: Path) -
     (problem,) = both.problems
     assert "RE2" in problem.what
     assert problem.line == line_with(pack / "house" / "broken.yaml", "this line")
+
+
+def test_a_pattern_over_cards_that_re2_does_not_take_is_named_and_skipped(tmp_path: Path) -> None:
+    pack = write_pack(tmp_path / "house", {"house/a": signature_data(clues=[{"environment": {"gpu": "RTX (?=4090)"}}])})
+    both = load((str(pack),))
+    assert diagnose(crash_of("words", environment=Environment(gpus=("RTX 4090",))), both, version="test")
+    (problem,) = both.problems
+    assert "RE2" in problem.what
+
+
+def test_whoever_searches_logs_is_handed_every_pattern_over_them(tmp_path: Path) -> None:
+    clues = [{"log": "plain words"}, {"id": "x", "any": [{"log": "inner words"}, {"exception": "TypeError"}]}]
+    noise = {"noise": ["noisy words"], "life": ["words of life"]}
+    pack = write_pack(tmp_path / "house", {"house/a": signature_data(clues=clues)}, noise=noise)
+    ours, both = load(), load((str(pack),))
+    assert set(both.literals) - set(ours.literals) == {"plain words", "inner words", "noisy words", "words of life"}
+    assert {*ours.noise, *ours.life} <= set(ours.literals)
 
 
 @pytest.mark.parametrize(

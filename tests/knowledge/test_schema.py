@@ -13,8 +13,8 @@ from conftest import REPOSITORY
 
 from triage.clues import KINDS, parse_clue
 from triage.clues.fault import ACCESSES, ADDRESSES
+from triage.clues.interface import SignatureError
 from triage.clues.memory import CONDITIONS
-from triage.clues.writing import SignatureError
 from triage.knowledge.drafting import draft
 from triage.knowledge.schema import FILE, schema_text, signature_schema
 from triage.knowledge.signature import parse_signature

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from building import signature, signature_data
 
-from triage.clues.writing import SignatureError
+from triage.clues.interface import SignatureError
 from triage.knowledge.signature import GRADES, ExampleLog, Fix, parse_signature
 
 

@@ -5,11 +5,11 @@ To add a kind: its module (interface.py says what it must offer), its name here,
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib import import_module
 from typing import Any
 
-from triage.clues.interface import Clue, Kind, Kinds, Sought
+from triage.clues.interface import Clue, Kind, Kinds, Path, Sought
 
 _NAMES = (
     "log",
@@ -27,15 +27,10 @@ _NAMES = (
     "thread",
 )
 KINDS: Kinds = {name: import_module(f"triage.clues.{name}").KIND for name in _NAMES}
-_BY_FORM = {kind.form: kind for kind in KINDS.values()}
+KIND_OF: Mapping[type[Sought], Kind] = {kind.form: kind for kind in KINDS.values()}
 
 
-def kind_of(sought: Sought) -> Kind[Any]:
-    """The kind whose form this is."""
-    return _BY_FORM[type(sought)]
-
-
-def parse_clue(data: Any, path: tuple[str | int, ...], *, p: float, b: float | None = None) -> Clue:
+def parse_clue(data: Any, path: Path, *, p: float, b: float | None = None) -> Clue:
     """A clue from its YAML form; raises SignatureError that says what is wrong and where."""
     from triage.clues.writing import Written  # the built index is not read from YAML
 

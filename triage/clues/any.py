@@ -21,7 +21,7 @@ class AnyOf(NamedTuple):
     clues: tuple[Clue, ...]
 
 
-class AnyKind(Kind[AnyOf]):
+class AnyKind(Kind):
     """One of several."""
 
     form = AnyOf

@@ -28,12 +28,13 @@ class EnvironmentSeen(NamedTuple):
     gpu: str | None
 
 
-class EnvironmentKind(Kind[EnvironmentSeen]):
+class EnvironmentKind(Kind):
     """On what it ran."""
 
     form = EnvironmentSeen
     background = 0.3
     request = Request("machine", "list the packages")
+    patterns = ("gpu",)
     fields: Mapping[str, Field] = {
         "os": Field("texts", "One or several of linux, windows, macos."),
         "python": Field("text", "A range of Python versions."),
@@ -42,6 +43,7 @@ class EnvironmentKind(Kind[EnvironmentSeen]):
         "gpu": Field("text", "A pattern over the name of the card."),
     }
     seldom_told = True
+    is_setting = True
 
     def parse(self, written: Written) -> EnvironmentSeen:
         fields = written.fields(*self.fields)

@@ -26,7 +26,7 @@ class ExceptionSeen(NamedTuple):
     message: str | None
 
 
-class ExceptionKind(Kind[ExceptionSeen]):
+class ExceptionKind(Kind):
     """What was raised."""
 
     form = ExceptionSeen

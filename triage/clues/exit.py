@@ -46,7 +46,7 @@ class ExitSeen(NamedTuple):
     subcodes: tuple[int | None, ...] = ()
 
 
-class ExitKind(Kind[ExitSeen]):
+class ExitKind(Kind):
     """How it ended."""
 
     form = ExitSeen
@@ -88,7 +88,7 @@ class ExitKind(Kind[ExitSeen]):
         for name in sought.statuses:
             if not re.fullmatch(r"exit -?\d+|timeout", name) and _canonical(name) != name:
                 what = f"unknown exit status '{name}'"
-                yield Complaint(("exit",), what, "SIGSEGV, '0xC0000409', 'exit 1' or timeout")
+                yield ("exit",), what, "SIGSEGV, '0xC0000409', 'exit 1' or timeout"
 
 
 def _subcodes(written: Written) -> tuple[int | None, ...]:

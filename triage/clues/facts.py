@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cached_property
+from types import MappingProxyType
 
-from triage.clues import KINDS, kind_of
+from triage.clues import KIND_OF, KINDS
 from triage.clues.findings import Finding, Unseen
 from triage.clues.interface import BEGINNING, At, Clue, Kinds, Request, Sought
-from triage.clues.log import LogSearch
+from triage.clues.log import LogPatterns, LogSearch
 from triage.crash import Crash, Process, Thread
 
 
 class Facts:
     """A crash and what was worked out about it, so that each thing is worked out once.
 
-    `wanted` are the patterns that will be looked for in its logs, each with the texts that it needs.
+    `wanted` are the patterns that will be looked for in its logs.
     """
 
     kinds: Kinds = KINDS
 
-    def __init__(self, crash: Crash, wanted: Mapping[str, tuple[str, ...]] | None = None) -> None:
+    def __init__(self, crash: Crash, wanted: LogPatterns = MappingProxyType({})) -> None:
         self.crash = crash
-        self._wanted = wanted or {}
+        self._wanted = wanted
         self.logs = LogSearch(crash.logs, self._wanted)
         told = any(not log.is_blank for log in crash.logs)
         self.log_is_whole = told and all(entry.complete for entry in crash.inputs)
@@ -30,7 +30,7 @@ class Facts:
 
     def find(self, sought: Sought, after: At = BEGINNING) -> Finding:
         """What there is to find; of what stands in a log the first behind `after`."""
-        return kind_of(sought).find(sought, self, after)
+        return KIND_OF[type(sought)].find(sought, self, after)
 
     def missing(self, clue: Clue) -> tuple[Request, ...]:
         """What is not there and would show a clue, or those inside a combinator in the order of their kinds' names."""

@@ -54,7 +54,7 @@ class FaultSeen(NamedTuple):
     missing_library: str | None = None
 
 
-class FaultKind(Kind[FaultSeen]):
+class FaultKind(Kind):
     """What the processor could not do."""
 
     form = FaultSeen

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from triage.clues.facts import Facts
@@ -12,10 +12,13 @@ if TYPE_CHECKING:
 
 # What a clue looks for: the named tuple of its kind.
 Sought = tuple[Any, ...]
-S = TypeVar("S", bound=Sought)
+# A place in a signature.
+Path = tuple[str | int, ...]
 # A place among the logs: the input's number and the offset in it.
 At = tuple[int, int]
 BEGINNING: At = (-1, -1)
+# What lint says of a clue: where below it that stands, what is wrong, and what to write.
+Complaint = tuple[tuple[str, ...], str, str]
 
 # What of a crash can be seen, or not.
 Observable = Literal[
@@ -35,6 +38,14 @@ Holds = Literal["text", "texts", "statuses", "subcodes", "whole", "true", "yes o
 Way = Literal["say the exit code", "read the kernel log", "list the packages", "run again", "run again with log"]
 
 
+class SignatureError(ValueError):
+    """A signature that cannot be used: `path` says where in the file, `instead` what to write."""
+
+    def __init__(self, path: Path, what: str, instead: str = "") -> None:
+        super().__init__(what)
+        self.path, self.what, self.instead = path, what, instead
+
+
 class Request(NamedTuple):
     """What has to be seen before a clue can be looked for, and how to get it."""
 
@@ -49,14 +60,6 @@ class Field(NamedTuple):
 
     holds: Holds
     means: str
-
-
-class Complaint(NamedTuple):
-    """What lint says of a clue that can be read: where below the clue it stands, what is wrong, what to write."""
-
-    below: tuple[str, ...]
-    what: str
-    instead: str
 
 
 class Clue(NamedTuple):
@@ -77,13 +80,13 @@ class Clue(NamedTuple):
         return clues
 
 
-class Kind(Generic[S]):
+class Kind:
     """A clue kind. Its module has the name under which signatures write it, and ends with `KIND`, the one of it.
 
     The module's docstring is its line in CONTRIBUTING.md: a sentence `Looks at …`, then examples as YAML, one a line.
     """
 
-    form: type[S]
+    form: type[Sought]
     """What its clues look for, as plain data: a named tuple, since the built index is made of their source."""
 
     background: float
@@ -110,24 +113,27 @@ class Kind(Generic[S]):
     seldom_told = False
     """Whether inputs are mostly silent about it, so that among several wordings this silence proves nothing."""
 
+    is_setting = False
+    """Whether it tells where a failure happened and not what failed: by itself it is no reason for an answer."""
+
     of_a_thread = False
     """Whether it can be asked of one thread alone."""
 
-    def parse(self, written: Written) -> S:
+    def parse(self, written: Written) -> Sought:
         """What a signature looks for; raises SignatureError that says what is wrong and where."""
         raise NotImplementedError
 
-    def find(self, sought: S, facts: Facts, after: At) -> Finding:
+    def find(self, sought: Any, facts: Facts, after: At) -> Finding:
         """What there is to find; of what stands in a log the first behind `after`."""
         raise NotImplementedError
 
-    def background_of(self, sought: S) -> float:
+    def background_of(self, sought: Any) -> float:
         """How often this very clue turns up in a crash with another cause."""
         return self.background
 
-    def complaints(self, sought: S) -> Iterator[Complaint]:
+    def complaints(self, sought: Any) -> Iterator[Complaint]:
         """What lint has to say that reading it does not notice, patterns left out."""
         return iter(())
 
 
-Kinds = Mapping[str, Kind[Any]]
+Kinds = Mapping[str, Kind]

@@ -25,13 +25,17 @@ _SHORT = 200_000
 LOG_REQUEST = Request("log", "run again with log")
 
 
+# Patterns over the log with the texts of which one must stand where the pattern matches; None: not worked out yet.
+LogPatterns = Mapping[str, tuple[str, ...] | None]
+
+
 class LogSeen(NamedTuple):
     """A pattern over the normalised log."""
 
     pattern: str
 
 
-class LogKind(Kind[LogSeen]):
+class LogKind(Kind):
     """What is printed."""
 
     form = LogSeen
@@ -50,11 +54,10 @@ class LogKind(Kind[LogSeen]):
 class LogSearch:
     """The search through the logs of one crash, for all patterns: it is handed them before the first is asked for.
 
-    `wanted` has for each pattern the texts of which one must stand where it matches; they were worked out when the
-    index was built. A pattern that is not among them is found too.
+    A pattern that is not among those that were `wanted` is found too.
     """
 
-    def __init__(self, logs: Sequence[Log], wanted: Mapping[str, tuple[str, ...]]) -> None:
+    def __init__(self, logs: Sequence[Log], wanted: LogPatterns) -> None:
         self._logs = [log for log in logs if not log.is_blank]
         self._wanted = wanted
         self._found: dict[str, Hit | None] = {}

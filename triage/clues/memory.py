@@ -48,7 +48,7 @@ class MemorySeen(NamedTuple):
     condition: Condition
 
 
-class MemoryKind(Kind[MemorySeen]):
+class MemoryKind(Kind):
     """What ran out."""
 
     form = MemorySeen

@@ -32,7 +32,7 @@ class ModuleSeen(NamedTuple):
     twice: bool = False
 
 
-class ModuleKind(Kind[ModuleSeen]):
+class ModuleKind(Kind):
     """What was loaded."""
 
     form = ModuleSeen

@@ -30,7 +30,7 @@ class NativeSeen(NamedTuple):
     own: bool = False
 
 
-class NativeKind(Kind[NativeSeen]):
+class NativeKind(Kind):
     """Where in native code it was."""
 
     form = NativeSeen

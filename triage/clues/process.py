@@ -27,7 +27,7 @@ class ProcessSeen(NamedTuple):
     absent: bool = False
 
 
-class ProcessKind(Kind[ProcessSeen]):
+class ProcessKind(Kind):
     """How it came to be."""
 
     form = ProcessSeen

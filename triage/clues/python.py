@@ -28,7 +28,7 @@ class PythonSeen(NamedTuple):
     own: bool = False
 
 
-class PythonKind(Kind[PythonSeen]):
+class PythonKind(Kind):
     """Where in the program it was."""
 
     form = PythonSeen

@@ -21,7 +21,7 @@ class InSequence(NamedTuple):
     clues: tuple[Clue, ...]
 
 
-class SequenceKind(Kind[InSequence]):
+class SequenceKind(Kind):
     """One after the other."""
 
     form = InSequence

@@ -21,7 +21,7 @@ class OfOneThread(NamedTuple):
     clues: tuple[Clue, ...]
 
 
-class ThreadKind(Kind[OfOneThread]):
+class ThreadKind(Kind):
     """Several of one thread."""
 
     form = OfOneThread

@@ -39,7 +39,7 @@ def range_complaints(*ranges: str | None) -> Iterator[Complaint]:
     """What lint says of ranges that are none."""
     for wanted in filter(None, ranges):
         if not all(re.fullmatch(_TERM, term) for term in wanted.split(",")):
-            yield Complaint((), f"'{wanted}' is not a version range", "'>=2.16' or '>=8.3,<9'")
+            yield (), f"'{wanted}' is not a version range", "'>=2.16' or '>=8.3,<9'"
 
 
 def order(version: str) -> tuple[int, ...]:

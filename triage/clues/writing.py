@@ -10,20 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple, TypeVar
 
-from triage.clues.interface import Clue, Kinds
+from triage.clues.interface import Clue, Kinds, Path, SignatureError
 
-Path = tuple[str | int, ...]
 Word = TypeVar("Word", bound=str)
 # The fields that a clue of any kind may have beside it.
 COMMON = ("id", "p", "b", "says", "consequence_of")
-
-
-class SignatureError(ValueError):
-    """A signature that cannot be used: `path` says where in the file, `instead` what to write."""
-
-    def __init__(self, path: Path, what: str, instead: str = "") -> None:
-        super().__init__(what)
-        self.path, self.what, self.instead = path, what, instead
 
 
 class Written(NamedTuple):

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 
 from triage import patterns
-from triage.clues import patterns_of
+from triage.clues import KINDS, patterns_of
 from triage.clues.facts import Facts
 from triage.clues.findings import Hit, Unseen
 from triage.clues.interface import Clue, Observable
@@ -53,7 +53,7 @@ def nearest(facts: Facts, knowledge: Knowledge, ranking: Ranking, verdict: str) 
 
 def _is_telling(term: Term) -> bool:
     """Whether a hit is about this failure: where it happened is not, and its exit status has many causes."""
-    return term.clue.kind != "environment" and not _is_exit(term) and term.weight >= _TELLING
+    return not KINDS[term.clue.kind].is_setting and not _is_exit(term) and term.weight >= _TELLING
 
 
 def _is_exit(term: Term) -> bool:
@@ -76,12 +76,13 @@ def _best_of(cause: str, ranking: Ranking) -> Scored | None:
 
 def _near(scored: Scored, facts: Facts) -> Near:
     seen = sorted(scored.hits, key=lambda term: -term.weight)
-    failed = [term for term in scored.terms if not isinstance(term.finding, Hit) and term.clue.kind != "environment"]
+    failed = [term for term in scored.terms if not isinstance(term.finding, Hit)]
+    failed = [term for term in failed if not KINDS[term.clue.kind].is_setting]
     failed.sort(key=lambda term: -term.clue.p * math.log(term.clue.p / term.clue.b))
     return Near(
         signature=scored.signature.id,
         cause=scored.signature.cause,
-        seen=tuple(_seen(term) for term in seen if term.clue.kind != "environment")[:_CLUES],
+        seen=tuple(_seen(term) for term in seen if not KINDS[term.clue.kind].is_setting)[:_CLUES],
         missing=tuple(_missing(term, facts) for term in failed[:_CLUES]),
     )
 

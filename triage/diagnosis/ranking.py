@@ -12,6 +12,7 @@ import math
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from triage.clues import KINDS
 from triage.clues.facts import Facts
 from triage.clues.findings import Absent, Finding, Hit
 from triage.clues.interface import Clue
@@ -78,7 +79,7 @@ class Ranking(NamedTuple):
         return tuple(
             (scored, share)
             for scored, share in self.causes
-            if any(term.clue.kind != "environment" for term in scored.hits)
+            if any(not KINDS[term.clue.kind].is_setting for term in scored.hits)
         )
 
 

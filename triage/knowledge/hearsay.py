@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from triage.clues import parse_clue
-from triage.clues.interface import Clue
-from triage.clues.writing import SignatureError
+from triage.clues.interface import Clue, SignatureError
 
 LONGEST = 140
 

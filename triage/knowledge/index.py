@@ -5,7 +5,7 @@ pattern. Everything in it is a named tuple, a dict, a text or a number, and so i
 from __future__ import annotations
 
 from triage import patterns
-from triage.clues import KINDS, patterns_of
+from triage.clues import KINDS
 from triage.knowledge.loading import Knowledge, assemble
 from triage.knowledge.pack import PackData
 
@@ -24,11 +24,7 @@ def built_knowledge(pack: PackData) -> Knowledge:
     knowledge = assemble([pack])
     if knowledge.problems:
         raise ValueError("\n".join(str(problem) for problem in knowledge.problems))
-    clues = [clue for s in knowledge.signatures.values() for clue in (*s.clues, *s.against)]
-    clues += [clue for one in knowledge.hearsay for clue in (one.when, one.unless) if clue]
-    wanted = {pattern for clue in clues for kind, pattern in patterns_of(clue) if kind == "log"}
-    wanted.update(knowledge.noise, knowledge.life)
-    literals = {pattern: patterns.literals(pattern) for pattern in sorted(wanted)}
+    literals = {pattern: patterns.literals(pattern) for pattern in sorted(knowledge.literals)}
     # The counts are in the signatures' numbers by now.
     calibration = knowledge.calibration._replace(causes={}, counts={})
     return knowledge._replace(literals=literals, directories=(), calibration=calibration)

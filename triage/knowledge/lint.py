@@ -131,8 +131,8 @@ def _one_clue(path: tuple[str | int, ...], clue: Clue, knowledge: Knowledge) -> 
                 f"unknown cause '{cause}'",
                 "a slug that 'triage signatures list --causes' prints",
             )
-    for complaint in KINDS[clue.kind].complaints(clue.sought):
-        yield (*path, *complaint.below), complaint.what, complaint.instead
+    for below, what, instead in KINDS[clue.kind].complaints(clue.sought):
+        yield (*path, *below), what, instead
     if not clue.inner:
         for kind, pattern in patterns_of(clue):
             yield from ((path, what, instead) for what, instead in pattern_problems(kind, pattern))

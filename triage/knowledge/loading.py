@@ -7,7 +7,9 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from triage.clues.writing import SignatureError
+from triage.clues import patterns_of
+from triage.clues.interface import SignatureError
+from triage.clues.log import LogPatterns
 from triage.crash import ExitStatus
 from triage.knowledge.calibration import (
     UNFITTED,
@@ -33,7 +35,10 @@ class Cause(NamedTuple):
 
 
 class Knowledge(NamedTuple):
-    """Everything known, ours and private packs together."""
+    """Everything known, ours and private packs together.
+
+    `literals` has every pattern that is looked for in logs, with the texts that it needs where the index has them.
+    """
 
     signatures: Mapping[str, Signature]
     causes: Mapping[str, Cause]
@@ -43,7 +48,7 @@ class Knowledge(NamedTuple):
     exceptions: Mapping[str, Any]
     documents: Mapping[str, Any]
     versions: Mapping[str, Any]
-    literals: Mapping[str, tuple[str, ...]]
+    literals: LogPatterns
     digest: str
     packs: tuple[str, ...]
     directories: tuple[str, ...]
@@ -120,6 +125,10 @@ def lay_over(below: Knowledge, pack: PackData) -> Knowledge:
             problems.append(_located(pack, "documents", error))
     noise, pages = pack.tables.get("noise", {}), pack.tables.get("explanations", {})
     documents = pack.tables.get("documents", {})
+    clues = [clue for id in pack.signatures if (s := signatures.get(id)) for clue in (*s.clues, *s.against)]
+    clues += [clue for one in hearsay if one for clue in (one.when, one.unless) if clue]
+    searched = [pattern for clue in clues for kind, pattern in patterns_of(clue) if kind == "log"]
+    searched += [*(noise.get("noise") or ()), *(noise.get("life") or ())]
     return Knowledge(
         signatures=signatures,
         causes=causes,
@@ -129,7 +138,7 @@ def lay_over(below: Knowledge, pack: PackData) -> Knowledge:
         exceptions={**below.exceptions, **(pages.get("exceptions") or {})},
         documents={p: {**below.documents.get(p, {}), **(documents.get(p) or {})} for p in ("documents", "claims")},
         versions={**below.versions, **pack.tables.get("versions", {})},
-        literals=below.literals,
+        literals={**dict.fromkeys(searched), **below.literals},
         digest=below.digest or pack.digest,
         packs=(*below.packs, pack.name) if is_private else (),
         directories=(*below.directories, pack.directory),

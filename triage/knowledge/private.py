@@ -8,8 +8,7 @@ from typing import Any
 
 from triage import patterns
 from triage.clues import patterns_of
-from triage.clues.interface import Clue
-from triage.clues.writing import SignatureError
+from triage.clues.interface import Clue, SignatureError
 from triage.knowledge.pack import CAUSES, PackData, Problem
 from triage.knowledge.places import line_of
 from triage.knowledge.signature import Signature

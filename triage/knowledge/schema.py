@@ -190,7 +190,7 @@ def _clue(kinds: tuple[str, ...]) -> Form:
     return _mapping(forms, (*kinds, *COMMON), oneOf=[{"required": [kind]} for kind in kinds])
 
 
-def _about(kind: Kind[Any]) -> str:
+def _about(kind: Kind) -> str:
     """The first paragraph of what the model says about a kind."""
     return " ".join((kind.form.__doc__ or "").split("\n\n")[0].split())
 
