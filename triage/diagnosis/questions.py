@@ -18,7 +18,7 @@ from triage.diagnosis.matching import Facts
 from triage.diagnosis.ranking import Ranking, Scored
 from triage.knowledge.clues import Sought
 from triage.knowledge.loading import Knowledge
-from triage.report import DIAGNOSED, Question, quoting
+from triage.report import DIAGNOSED, Question, Verdict, quoting
 
 _MOST = 3
 _LEADING = 8
@@ -46,7 +46,7 @@ _RUN_AGAIN = 4.0
 _OF_A_CRASH = ("native", "fault")
 
 
-def next_questions(facts: Facts, knowledge: Knowledge, ranking: Ranking, verdict: str) -> tuple[Question, ...]:
+def next_questions(facts: Facts, knowledge: Knowledge, ranking: Ranking, verdict: Verdict) -> tuple[Question, ...]:
     """Questions for an undecided case, the most separating first; none when the cause is found."""
     crash = facts.crash
     if verdict == DIAGNOSED:

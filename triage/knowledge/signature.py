@@ -1,12 +1,13 @@
 """The signature model: one way in which a cause shows, as its YAML file says it."""
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
+from triage.crash import Grade, Risk
 from triage.knowledge.clues import Clue, SignatureError, parse_clue
 
-GRADES = ("reproduced", "confirmed", "documented", "claimed", "different", "partly", "untested", "refuted")
-RISKS = ("low", "medium", "high")
+GRADES: tuple[Grade, ...] = get_args(Grade)
+RISKS: tuple[Risk, ...] = get_args(Risk)
 SYSTEMS = ("linux", "windows", "macos")
 _FIX_FIELDS = ("do", "otherwise", "run", "risk", "verify", "if_not")
 _FIELDS = {"title", "cause", "grade", "applies", "clues", "against", "fix", "confirm", "sources", "tests", "note"}
@@ -24,7 +25,7 @@ class Fix(NamedTuple):
     do: str
     otherwise: str | None
     run: Mapping[str, str]
-    risk: str
+    risk: Risk
     verify: str
     if_not: str | None = None
 
@@ -48,7 +49,7 @@ class Signature(NamedTuple):
     pack: str
     title: str
     cause: str
-    grade: str
+    grade: Grade
     os: tuple[str, ...]
     clues: tuple[Clue, ...]
     against: tuple[Clue, ...]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple, Protocol
 
-from triage.crash import base_name
+from triage.crash import Trust, base_name
 
 
 class Module(NamedTuple):
@@ -94,7 +94,7 @@ class WalkedFrame(NamedTuple):
 
     pc: int
     sp: int
-    trust: str
+    trust: Trust
     module: str | None = None
     function: str | None = None
     offset: int | None = None

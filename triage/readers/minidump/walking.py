@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from triage.crash import Trust
 from triage.readers.minidump.exact_names import ExportTable, exact_name
 from triage.readers.minidump.frame_pointers import arm64_caller, bad_jump_caller, x86_caller
 from triage.readers.minidump.module_map import ModuleMap
@@ -66,7 +67,7 @@ class _Walk:
             self._add(machine.pc, sp, trust, called=called)
         return False, machine.registers[RSP]
 
-    def _x64_step(self, machine: Machine, interrupted: bool) -> tuple[str, bool]:
+    def _x64_step(self, machine: Machine, interrupted: bool) -> tuple[Trust, bool]:
         """Move a machine to the caller: how that was done, and whether the caller was calling."""
         at = machine.pc if interrupted else machine.pc - 1
         module = self._code.modules.at(at)
@@ -91,7 +92,7 @@ class _Walk:
         image = self._code.image(module) if module else None
         return module.file if module and (image is None or image.kind == "dump") else None
 
-    def _out_of_nowhere(self, machine: Machine, interrupted: bool) -> str:
+    def _out_of_nowhere(self, machine: Machine, interrupted: bool) -> Trust:
         """A call to an address where no code is: the caller is on top of the stack, if a call instruction proves it."""
         machine.step_out()
         if not interrupted or not self._code.is_return_address(machine.pc):
@@ -119,12 +120,12 @@ class _Walk:
             self._add(registers.pc, registers.sp, "frame_pointer", called=True)
         return False, registers.sp
 
-    def _add(self, pc: int, sp: int, trust: str, *, called: bool = False) -> None:
+    def _add(self, pc: int, sp: int, trust: Trust, *, called: bool = False) -> None:
         self._walked += 1
         if len(self._frames) < MAX_FRAMES:
             self._frames.append(self._frame(pc, sp, trust, pc - 1 if called else pc))
 
-    def _frame(self, pc: int, sp: int, trust: str, at: int) -> WalkedFrame:
+    def _frame(self, pc: int, sp: int, trust: Trust, at: int) -> WalkedFrame:
         module = self._code.modules.at(at)
         if module is None:
             return WalkedFrame(pc, sp, trust)
