@@ -14,7 +14,7 @@ MAY_IMPORT = {
     "report": {"crash"},
     # texts for a person, in which the input's own words stay apart from ours
     "phrases": set(),
-    "status_tables": set(),
+    "status_tables": {"crash"},
     "status": {"crash", "status_tables"},
     "patterns": set(),
     # numbers that others wrote, bounded: every room that reads text meets them

@@ -6,9 +6,70 @@ frozen dataclasses because forty of those take 30 ms to define, as long as all t
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
-from typing import NamedTuple
+from typing import Any, Literal, NamedTuple, TypeVar
+
+# Words out of a closed set that several rooms share: who branches on one is told by mypy when it is mistyped.
+Role = Literal["main", "worker", "child"]
+# What a number or a name says by itself; `noise` are Windows statuses that end no process.
+ExitKind = Literal[
+    "", "exit", "signal", "timeout", "crash", "fast-fail", "start-up", "out-of-memory", "ended-by-user", "noise"
+]
+# How a native frame was found, the surest first; `omitted` stands for the frames that were left out at its place.
+Trust = Literal["context", "cfi", "leaf", "frame_pointer", "scan_call", "scan", "reported", "omitted"]
+MessageKind = Literal["heap", "terminate", "assertion", "notice"]
+Link = Literal["cause", "context"]
+Access = Literal["read", "write", "execute"]
+InputKind = Literal["log", "core", "minidump", "unreadable"]
+Grade = Literal["reproduced", "confirmed", "documented", "claimed", "different", "partly", "untested", "refuted"]
+Risk = Literal["low", "medium", "high"]
+
+# How a field of several tellers becomes one: the rule is given all the tellers and the field's name, because some
+# fields belong together. A table of rules stands below each class that is merged; a test compares it with the fields.
+Rule = Callable[[Sequence[Any], str], Any]
+_Facts = TypeVar("_Facts", bound="tuple[Any, ...]")
+
+
+def _told(parts: Sequence[Any], name: str) -> list[Any]:
+    """What was really said: zero and False are, an empty text or list is not."""
+    values = (getattr(part, name) for part in parts)
+    return [value for value in values if value is not None and value != "" and value != ()]
+
+
+def _first(parts: Sequence[Any], name: str) -> Any:
+    """The first teller is believed; where nobody says it, it stays as unsaid as it was."""
+    return next(iter(_told(parts, name)), getattr(parts[0], name))
+
+
+def _most(parts: Sequence[Any], name: str) -> Any:
+    return max(_told(parts, name), default=None)
+
+
+def _any(parts: Sequence[Any], name: str) -> bool:
+    return any(_told(parts, name))
+
+
+def _all(parts: Sequence[Any], name: str) -> tuple[Any, ...]:
+    return tuple(item for value in _told(parts, name) for item in value)
+
+
+def _each_once(parts: Sequence[Any], name: str) -> tuple[Any, ...]:
+    return tuple(dict.fromkeys(_all(parts, name)))
+
+
+def _by_name(parts: Sequence[Any], name: str) -> tuple[Any, ...]:
+    """Pairs of a name and what is said of it; of two that speak of the same name the first is believed."""
+    kept: dict[Any, Any] = {}
+    for key, value in _all(parts, name):
+        kept.setdefault(key, value)
+    return tuple(kept.items())
+
+
+def _fullest(parts: Sequence[Any], name: str) -> Any:
+    """The one that tells most, as a whole: its fields belong together."""
+    unsaid = (None, "", ())
+    return max(_told(parts, name), key=lambda facts: sum(value not in unsaid for value in facts), default=None)
 
 
 class Place(NamedTuple):
@@ -26,7 +87,7 @@ class ExitStatus(NamedTuple):
     signal_number: int | None = None
     ntstatus: int | None = None
     name: str = ""
-    kind: str = ""
+    kind: ExitKind = ""
     subcode: int | None = None
     subcode_name: str | None = None
     meaning: str = ""
@@ -88,7 +149,7 @@ class NativeFrame(NamedTuple):
     module: str | None
     function: str | None
     offset: int | None = None
-    trust: str = "reported"
+    trust: Trust = "reported"
     source: str | None = None
     own: bool = False
 
@@ -150,7 +211,7 @@ class Fault(NamedTuple):
 
     signal: str | None = None
     address: int | None = None
-    access: str | None = None
+    access: Access | None = None
     instruction: str | None = None
     registers: tuple[tuple[str, int], ...] = ()
     stack_used_bytes: int | None = None
@@ -186,7 +247,7 @@ class Process(NamedTuple):
     """
 
     pid: int | None = None
-    role: str = "main"
+    role: Role = "main"
     command: str | None = None
     exit: ExitStatus | None = None
     threads: tuple[Thread, ...] = ()
@@ -194,6 +255,33 @@ class Process(NamedTuple):
     forked_with: str | None = None
     faulting_module: str | None = None
     dump: Dump | None = None
+
+
+def _role(parts: Sequence[Process], name: str) -> Role:
+    """A log and a core don't know whose they are and say main; who says otherwise knows."""
+    return next((part.role for part in parts if part.role != "main"), "main")
+
+
+def _most_telling(parts: Sequence[Process], name: str) -> ExitStatus | None:
+    """A death tells more than an exit code, its subcode more than the bare death, a failure more than success."""
+
+    def telling(status: ExitStatus) -> tuple[bool, bool, bool]:
+        return (status.is_death, status.subcode is not None, status.is_failure)
+
+    return max(_told(parts, name), key=telling, default=None)
+
+
+PROCESS_RULES: Mapping[str, Rule] = {
+    "pid": _first,
+    "role": _role,
+    "command": _first,
+    "exit": _most_telling,
+    "threads": _all,
+    "fault": _fullest,
+    "forked_with": _first,
+    "faulting_module": _first,
+    "dump": _fullest,
+}
 
 
 class PythonException(NamedTuple):
@@ -206,7 +294,7 @@ class PythonException(NamedTuple):
     message: str
     gist: str = ""
     frames: tuple[PythonFrame, ...] = ()
-    link: str | None = None
+    link: Link | None = None
     place: Place | None = None
     offset: int = 0
 
@@ -227,9 +315,9 @@ class LogRecord(NamedTuple):
 
 
 class RuntimeMessage(NamedTuple):
-    """What the C or C++ runtime says when it gives up. `kind` is heap, terminate or assertion."""
+    """What the C or C++ runtime says when it gives up, or a notebook or a launcher of its program (a notice)."""
 
-    kind: str
+    kind: MessageKind
     text: str
     place: Place
     offset: int = 0
@@ -244,6 +332,22 @@ class Memory(NamedTuple):
     oom_kills: int | None = None
     machine_bytes: int | None = None
     machine_free_bytes: int | None = None
+
+
+def _tightest(parts: Sequence[Memory], name: str) -> Any:
+    """Of the tightest limit: its size and whose it is belong together."""
+    limits = [part for part in parts if part.limit_bytes is not None]
+    return getattr(min(limits, key=lambda part: part.limit_bytes or 0), name) if limits else None
+
+
+MEMORY_RULES: Mapping[str, Rule] = {
+    "peak_bytes": _most,
+    "limit_bytes": _tightest,
+    "limit_source": _tightest,
+    "oom_kills": _most,
+    "machine_bytes": _first,
+    "machine_free_bytes": _first,
+}
 
 
 class Resources(NamedTuple):
@@ -303,6 +407,26 @@ class Environment(NamedTuple):
         return dict(self.packages).get(name)
 
 
+ENVIRONMENT_RULES: Mapping[str, Rule] = {
+    "os": _first,
+    "python": _first,
+    "packages": _by_name,
+    "cpu_flags": _each_once,
+    "gpus": _each_once,
+    "libraries": _each_once,
+    "libraries_complete": _any,
+    "loaded_twice": _each_once,
+    "interpreter": _first,
+    "hidden_log": _first,
+    "driver": _first,
+    "capability": _first,
+    "os_version": _first,
+    "architecture": _first,
+    "cpu": _first,
+    "providers": _each_once,
+}
+
+
 class LeftOut(NamedTuple):
     """A part of a text that was not read. None means that nobody knows: the end of a damaged file is of any size.
 
@@ -331,7 +455,7 @@ class Input(NamedTuple):
     """
 
     id: int
-    kind: str
+    kind: InputKind
     name: str
     complete: bool = True
     left_out: LeftOut | None = None
@@ -455,74 +579,50 @@ def with_exit(crash: Crash, status: ExitStatus) -> Crash:
     return crash._replace(processes=tuple(processes))
 
 
+def _primary_first(parts: Sequence[Crash], name: str) -> tuple[Process, ...]:
+    """The processes that the tellers are about are one and the same; the others stay behind it."""
+    told = [part for part in parts if part.processes]
+    if not told:
+        return ()
+    main = _merged([part.processes[part.primary] for part in told], PROCESS_RULES)
+    others = (p for part in told for number, p in enumerate(part.processes) if number != part.primary)
+    return (main, *others)
+
+
+CRASH_RULES: Mapping[str, Rule] = {
+    "inputs": _all,
+    "processes": _primary_first,
+    "primary": lambda parts, name: 0,
+    "exceptions": _all,
+    "records": _all,
+    "messages": _all,
+    "logs": _all,
+    "memory": lambda parts, name: merge_memory([part.memory for part in parts]),
+    "resources": _fullest,
+    "environment": lambda parts, name: merge_environment([part.environment for part in parts]),
+    "unread": _all,
+    "others": _all,
+    "rerun": _first,
+    "run_options": _first,
+}
+
+
 def merge(crashes: Iterable[Crash]) -> Crash:
     """One incident from several inputs: facts add up, and the most telling process is kept as the primary."""
-    parts = list(crashes)
+    return _merged(list(crashes) or [Crash()], CRASH_RULES)
+
+
+def merge_memory(parts: Sequence[Memory]) -> Memory:
+    """The figures of several tellers: the highest peak, the tightest limit, the most kills."""
+    return _merged(parts, MEMORY_RULES)
+
+
+def merge_environment(parts: Sequence[Environment]) -> Environment:
+    """The machine as several tellers describe it; the first one that says a thing is believed."""
+    return _merged(parts, ENVIRONMENT_RULES)
+
+
+def _merged(parts: Sequence[_Facts], rules: Mapping[str, Rule]) -> _Facts:
     if len(parts) == 1:
         return parts[0]
-    mains = [part.processes[part.primary] for part in parts if part.processes]
-    statuses = [main.exit for main in mains if main.exit]
-    main = Process(
-        pid=next((m.pid for m in mains if m.pid is not None), None),
-        command=next((m.command for m in mains if m.command), None),
-        exit=max(statuses, key=_tells, default=None),
-        threads=tuple(thread for m in mains for thread in m.threads),
-        fault=next((m.fault for m in mains if m.fault), None),
-        faulting_module=next((m.faulting_module for m in mains if m.faulting_module), None),
-        dump=next((m.dump for m in mains if m.dump), None),
-    )
-    others = [p for part in parts for i, p in enumerate(part.processes) if i != part.primary]
-    return Crash(
-        inputs=tuple(i for part in parts for i in part.inputs),
-        processes=(main, *others) if mains else (),
-        exceptions=tuple(e for part in parts for e in part.exceptions),
-        records=tuple(r for part in parts for r in part.records),
-        messages=tuple(m for part in parts for m in part.messages),
-        logs=tuple(log for part in parts for log in part.logs),
-        memory=merge_memory([part.memory for part in parts]),
-        resources=next((part.resources for part in parts if part.resources != Resources()), Resources()),
-        environment=merge_environment([part.environment for part in parts]),
-        unread=tuple(u for part in parts for u in part.unread),
-        others=tuple(other for part in parts for other in part.others),
-    )
-
-
-def _tells(status: ExitStatus) -> tuple[bool, bool, bool]:
-    return (status.is_death, status.subcode is not None, status.is_failure)
-
-
-def merge_memory(parts: list[Memory]) -> Memory:
-    """The figures of several tellers: the highest peak, the tightest limit, the most kills."""
-    limits = [m for m in parts if m.limit_bytes is not None]
-    tightest = min(limits, key=lambda m: m.limit_bytes or 0, default=Memory())
-    kills = [m.oom_kills for m in parts if m.oom_kills is not None]
-    return Memory(
-        peak_bytes=max((m.peak_bytes for m in parts if m.peak_bytes is not None), default=None),
-        limit_bytes=tightest.limit_bytes,
-        limit_source=tightest.limit_source,
-        oom_kills=max(kills) if kills else None,
-        machine_bytes=next((m.machine_bytes for m in parts if m.machine_bytes is not None), None),
-        machine_free_bytes=next((m.machine_free_bytes for m in parts if m.machine_free_bytes is not None), None),
-    )
-
-
-def merge_environment(parts: list[Environment]) -> Environment:
-    """The machine as several tellers describe it; the first one that says a thing is believed."""
-    return Environment(
-        os=next((e.os for e in parts if e.os), None),
-        python=next((e.python for e in parts if e.python), None),
-        packages=tuple({name: version for e in reversed(parts) for name, version in e.packages}.items()),
-        cpu_flags=tuple(dict.fromkeys(flag for e in parts for flag in e.cpu_flags)),
-        gpus=tuple(dict.fromkeys(gpu for e in parts for gpu in e.gpus)),
-        libraries=tuple(dict.fromkeys(library for e in parts for library in e.libraries)),
-        libraries_complete=any(e.libraries_complete for e in parts),
-        loaded_twice=tuple(dict.fromkeys(sentence for e in parts for sentence in e.loaded_twice)),
-        interpreter=next((e.interpreter for e in parts if e.interpreter), None),
-        hidden_log=next((e.hidden_log for e in parts if e.hidden_log), None),
-        driver=next((e.driver for e in parts if e.driver), None),
-        capability=next((e.capability for e in parts if e.capability), None),
-        os_version=next((e.os_version for e in parts if e.os_version), None),
-        architecture=next((e.architecture for e in parts if e.architecture), None),
-        cpu=next((e.cpu for e in parts if e.cpu), None),
-        providers=tuple(dict.fromkeys(provider for e in parts for provider in e.providers)),
-    )
+    return type(parts[0])(**{name: rule(parts, name) for name, rule in rules.items()})

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, Literal, NamedTuple
 
-from triage.crash import Crash, Place
+from triage.crash import Crash, Grade, Place, Risk
 
-DIAGNOSED, UNCERTAIN, UNKNOWN, NO_CRASH = "diagnosed", "uncertain", "unknown", "no-crash"
+Verdict = Literal["diagnosed", "uncertain", "unknown", "no-crash"]
+DIAGNOSED: Final = "diagnosed"
+UNCERTAIN: Final = "uncertain"
+UNKNOWN: Final = "unknown"
+NO_CRASH: Final = "no-crash"
 
 
 class Evidence(NamedTuple):
@@ -28,7 +32,7 @@ class FixStep(NamedTuple):
 
     do: str
     run: str | None
-    risk: str
+    risk: Risk
     verify: str
     if_not: str | None = None
 
@@ -44,7 +48,7 @@ class Diagnosis(NamedTuple):
     because: tuple[Evidence, ...]
     against: tuple[Evidence, ...]
     fix: tuple[FixStep, ...]
-    grade: str
+    grade: Grade
     sources: tuple[str, ...]
 
 
@@ -99,7 +103,7 @@ class Report(NamedTuple):
     version: str
     signatures: str
     packs: tuple[str, ...]
-    verdict: str
+    verdict: Verdict
     summary: str
     stack_key: str
     crash: Crash
@@ -119,7 +123,7 @@ class Report(NamedTuple):
 class OtherCrash(NamedTuple):
     """A further crash in the same inputs, in short."""
 
-    verdict: str
+    verdict: Verdict
     cause: str | None
     confidence: float
     summary: str

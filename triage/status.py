@@ -5,7 +5,7 @@ A shell says 139, Python -11, PyCharm -1073740791, VS Code 3221226505, a Windows
 
 from __future__ import annotations
 
-from triage.crash import ExitStatus, Place
+from triage.crash import ExitKind, ExitStatus, Place
 from triage.status_tables import EXIT_CODES, FAST_FAIL, MACOS_SIGNALS, NTSTATUS, SIGNALS
 
 FAST_FAIL_STATUS = 0xC0000409
@@ -133,7 +133,7 @@ def _number(text: str) -> int | None:
 
 
 def _from_ntstatus(code: int, unsigned: int, subcode: int | None, place: Place | None) -> ExitStatus:
-    unlisted = (f"0x{unsigned:08X}", "crash", "a Windows status that is not in our table")
+    unlisted: tuple[str, ExitKind, str] = (f"0x{unsigned:08X}", "crash", "a Windows status that is not in our table")
     name, kind, meaning = NTSTATUS.get(unsigned, unlisted)
     status = ExitStatus(code=code, ntstatus=unsigned, name=name, kind=kind, meaning=meaning, place=place)
     if subcode is not None and unsigned == FAST_FAIL_STATUS:

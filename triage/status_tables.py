@@ -4,9 +4,10 @@ Names are those of winnt.h and ntstatus.h (Windows) and of signal(7) (Linux); th
 compiler, a runtime or a library carry the name used there. Constants only: importing this module does no work.
 """
 
+from triage.crash import ExitKind
+
 # Unsigned 32 bit code -> (name, kind, meaning).
-# Kind: crash, fast-fail, out-of-memory, start-up, ended-by-user or noise.
-NTSTATUS: dict[int, tuple[str, str, str]] = {
+NTSTATUS: dict[int, tuple[str, ExitKind, str]] = {
     0xC0000005: ("STATUS_ACCESS_VIOLATION", "crash", "native code touched an address this process has no right to use"),
     0xC0000006: ("STATUS_IN_PAGE_ERROR", "crash", "a memory-mapped file or DLL could not be read back (disk, share)"),
     0xC0000008: ("STATUS_INVALID_HANDLE", "crash", "a handle that is not open was used; mostly seen under a debugger"),

@@ -18,7 +18,7 @@ from triage.capture.memory import kills_since, memory_facts
 from triage.capture.resources import resources_of
 from triage.capture.stopping import status_of_stopped
 from triage.capture.supervisor import Ended
-from triage.crash import Crash, ExitStatus, Input, Memory, Process, PythonFrame, Thread, merge
+from triage.crash import Crash, ExitStatus, Input, Memory, Process, PythonFrame, Role, Thread, merge
 from triage.readers import Source, Unreadable, read
 
 _CRASHED = {"SIGSEGV", "SIGABRT", "SIGBUS", "SIGFPE", "SIGILL", "SIGTRAP", "SIGSYS"}
@@ -124,7 +124,7 @@ def _processes(program: Program, ended: Ended, told: Crash) -> tuple[Process, ..
         if held.pid == ended.pid:
             found[held.pid] = main._replace(threads=threads, fault=held.fault, forked_with=held.note.forked_with)
         else:
-            role = "worker" if _is_worker(held) else "child"
+            role: Role = "worker" if _is_worker(held) else "child"
             found[held.pid] = Process(
                 held.pid,
                 role,

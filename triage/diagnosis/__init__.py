@@ -13,7 +13,7 @@ from triage.diagnosis.ruling_out import ruled_out
 from triage.diagnosis.stack_key import stack_key
 from triage.diagnosis.verdict import not_observable, summarise, topic_of, verdict_of
 from triage.knowledge.loading import Knowledge
-from triage.report import DIAGNOSED, NO_CRASH, UNCERTAIN, UNKNOWN, Diagnosis, OtherCrash, Reliability, Report
+from triage.report import DIAGNOSED, NO_CRASH, UNCERTAIN, UNKNOWN, Diagnosis, OtherCrash, Reliability, Report, Verdict
 
 
 def diagnose(crash: Crash, knowledge: Knowledge, *, version: str, top: int = 5) -> Report:
@@ -44,7 +44,7 @@ def diagnose(crash: Crash, knowledge: Knowledge, *, version: str, top: int = 5) 
     )
 
 
-def _reliability(knowledge: Knowledge, verdict: str, diagnoses: tuple[Diagnosis, ...]) -> Reliability | None:
+def _reliability(knowledge: Knowledge, verdict: Verdict, diagnoses: tuple[Diagnosis, ...]) -> Reliability | None:
     """How often answers this sure were right; nobody has measured it for a private signature."""
     if verdict not in (DIAGNOSED, UNCERTAIN) or not diagnoses:
         return None

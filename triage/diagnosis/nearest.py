@@ -14,7 +14,7 @@ from triage.crash import Crash
 from triage.diagnosis.evidence import PLACEHOLDER, in_words, shown
 from triage.diagnosis.ranking import Ranking, Scored, Term
 from triage.knowledge.loading import Knowledge
-from triage.report import UNCERTAIN, UNKNOWN, Near
+from triage.report import UNCERTAIN, UNKNOWN, Near, Verdict
 
 _MOST = 3
 _CLUES = 2
@@ -37,7 +37,7 @@ NEEDS: Mapping[Observable, str] = {
 }
 
 
-def nearest(facts: Facts, knowledge: Knowledge, ranking: Ranking, verdict: str) -> tuple[Near, ...]:
+def nearest(facts: Facts, knowledge: Knowledge, ranking: Ranking, verdict: Verdict) -> tuple[Near, ...]:
     """The signatures of different causes that came closest; the usual suspects where nothing else was seen."""
     crash = facts.crash
     if verdict not in (UNKNOWN, UNCERTAIN) or crash.is_empty:

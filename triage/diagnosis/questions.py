@@ -19,7 +19,7 @@ from triage.crash import Crash
 from triage.diagnosis.ranking import Ranking, Scored
 from triage.knowledge.loading import Knowledge
 from triage.phrases import quoting
-from triage.report import DIAGNOSED, Question
+from triage.report import DIAGNOSED, Question, Verdict
 
 _MOST = 3
 _LEADING = 8
@@ -55,7 +55,7 @@ TROUBLE: Mapping[Way, float] = {
 }
 
 
-def next_questions(facts: Facts, knowledge: Knowledge, ranking: Ranking, verdict: str) -> tuple[Question, ...]:
+def next_questions(facts: Facts, knowledge: Knowledge, ranking: Ranking, verdict: Verdict) -> tuple[Question, ...]:
     """Questions for an undecided case, the most separating first; none when the cause is found."""
     crash = facts.crash
     if verdict == DIAGNOSED:

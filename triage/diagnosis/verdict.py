@@ -10,7 +10,7 @@ from triage.clues.findings import Hit
 from triage.crash import Crash, Place
 from triage.diagnosis.ranking import SURE, Ranking
 from triage.knowledge.loading import Knowledge
-from triage.report import DIAGNOSED, NO_CRASH, UNCERTAIN, UNKNOWN, Diagnosis
+from triage.report import DIAGNOSED, NO_CRASH, UNCERTAIN, UNKNOWN, Diagnosis, Verdict
 
 # A line that says this much for a cause, with no sign of life behind it, is trouble.
 WORTH_A_LOOK = 1.0
@@ -42,7 +42,7 @@ _NOT_A_CRASH = {
 }
 
 
-def verdict_of(facts: Facts, knowledge: Knowledge, ranking: Ranking) -> str:
+def verdict_of(facts: Facts, knowledge: Knowledge, ranking: Ranking) -> Verdict:
     """diagnosed, uncertain, unknown or no-crash."""
     crash = facts.crash
     if crash.is_empty and crash.unread:
@@ -145,7 +145,7 @@ def _word_of_trouble(crash: Crash, knowledge: Knowledge) -> Place | None:
     return None
 
 
-def summarise(crash: Crash, knowledge: Knowledge, verdict: str, diagnoses: tuple[Diagnosis, ...]) -> str:
+def summarise(crash: Crash, knowledge: Knowledge, verdict: Verdict, diagnoses: tuple[Diagnosis, ...]) -> str:
     """The answer in one sentence."""
     if verdict == NO_CRASH and interrupted(crash) and crash.exit:
         return _NOT_A_CRASH[crash.exit.signal or ""]
@@ -218,7 +218,7 @@ def _told(missing: list[str], what: str) -> bool:
     return any(text.startswith(what) for text in missing)
 
 
-def topic_of(crash: Crash, knowledge: Knowledge, verdict: str, diagnoses: tuple[Diagnosis, ...]) -> str | None:
+def topic_of(crash: Crash, knowledge: Knowledge, verdict: Verdict, diagnoses: tuple[Diagnosis, ...]) -> str | None:
     """What to read next: the page of the cause, else of the exit status, else of the exception."""
     if verdict == NO_CRASH:
         return None

@@ -1,13 +1,14 @@
 """The signature model: one way in which a cause shows, as its YAML file says it."""
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 from triage.clues import parse_clue
 from triage.clues.interface import Clue, SignatureError
+from triage.crash import Grade, Risk
 
-GRADES = ("reproduced", "confirmed", "documented", "claimed", "different", "partly", "untested", "refuted")
-RISKS = ("low", "medium", "high")
+GRADES: tuple[Grade, ...] = get_args(Grade)
+RISKS: tuple[Risk, ...] = get_args(Risk)
 SYSTEMS = ("linux", "windows", "macos")
 RUN_FIELDS = (*SYSTEMS, "default", "otherwise")
 FIX_FIELDS = ("do", "otherwise", "run", "risk", "verify", "if_not")
@@ -26,7 +27,7 @@ class Fix(NamedTuple):
     do: str
     otherwise: str | None
     run: Mapping[str, str]
-    risk: str
+    risk: Risk
     verify: str
     if_not: str | None = None
 
@@ -50,7 +51,7 @@ class Signature(NamedTuple):
     pack: str
     title: str
     cause: str
-    grade: str
+    grade: Grade
     os: tuple[str, ...]
     clues: tuple[Clue, ...]
     against: tuple[Clue, ...]

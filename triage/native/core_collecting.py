@@ -7,7 +7,7 @@ import re
 import time
 
 from triage import status
-from triage.crash import Fault
+from triage.crash import Access, Fault
 from triage.native import mixed_stacks, obstacles
 from triage.native.collected import Collected
 from triage.native.collecting import STACK_SHARE, Target, Told, ask_gdb, collected, grounded, suspect_in
@@ -180,7 +180,7 @@ def _fault(core: CoreFile, map: MemoryMap, told: Fault | None, suspect: Suspect,
     return told
 
 
-def _access(fault: Fault, address: int | None) -> str | None:
+def _access(fault: Fault, address: int | None) -> Access | None:
     """Whether the instruction read or wrote: a core does not hold the processor's word for it."""
     pc = next((value for name, value in fault.registers if name in ("rip", "pc")), None)
     if address is not None and address == pc:

@@ -6,6 +6,8 @@ import struct
 from collections.abc import Callable
 from typing import NamedTuple
 
+from triage.crash import Access
+
 _PAGE_FAULT = 14
 # The processor's exception -> the signal that Linux makes of it; a page fault is SIGSEGV or SIGBUS.
 _X86_TRAPS = {
@@ -27,7 +29,7 @@ class Trap(NamedTuple):
 
     signal: str | None = None
     address: int | None = None
-    access: str | None = None
+    access: Access | None = None
 
 
 class Machine(NamedTuple):
@@ -47,7 +49,7 @@ def _x86_64_trap(data: bytes) -> Trap:
     error, number, _, address = struct.unpack("<4Q", data)
     if number != _PAGE_FAULT:
         return Trap(_X86_TRAPS.get(number))
-    access = "execute" if error & _FETCH else "write" if error & _WRITE else "read"
+    access: Access = "execute" if error & _FETCH else "write" if error & _WRITE else "read"
     return Trap(None, address, access)
 
 

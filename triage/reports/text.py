@@ -87,7 +87,7 @@ def _lines(report: Report, width: int | None, most: dict[str, int] | None) -> li
 def _headline(report: Report, width: int | None) -> list[Line]:
     """The answer: cause, title and confidence on one line where they fit, else the title below."""
     if not report.diagnoses or report.verdict in (UNKNOWN, NO_CRASH):
-        answer, title, share = report.verdict, report.summary, ""
+        answer, title, share = str(report.verdict), report.summary, ""
     else:
         first = report.diagnoses[0]
         answer = first.cause if report.verdict == DIAGNOSED else f"perhaps {first.cause}"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import struct
 from typing import NamedTuple
 
+from triage.crash import Trust
 from triage.readers.minidump import x86
 from triage.readers.minidump.memory import AddressSpace, NotHeld
 from triage.readers.minidump.pe import Function, Image, chained, primary
@@ -88,7 +89,7 @@ def caller(code: Code, registers: Registers, *, called: bool) -> Caller | None:
     return Caller(Registers("x64", state.pc, sp, values["rbp"], values), trust, is_calling)
 
 
-def _step(code: Code, state: RegisterFile, *, called: bool) -> tuple[str, bool]:
+def _step(code: Code, state: RegisterFile, *, called: bool) -> tuple[Trust, bool]:
     """Move the registers to the caller: how that was done, and whether the caller was calling."""
     at = state.pc - 1 if called else state.pc
     module = code.modules.at(at)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from triage import status
-from triage.crash import ExitStatus, Fault
+from triage.crash import Access, ExitStatus, Fault
 from triage.readers.minidump.memory import AddressSpace, MemoryRegions
 from triage.readers.minidump.module_list import Module, ModuleMap
 from triage.readers.minidump.pe_files import Images
@@ -17,7 +17,7 @@ _STACK_OVERFLOW = 0xC00000FD
 _ILLEGAL_INSTRUCTION, _LONGEST_INSTRUCTION = 0xC000001D, 15
 # Access violation, in-page error, guard page and stack overflow say for what an address was used, and which.
 _TELL_ADDRESS = {0xC0000005, 0xC0000006, 0x80000001, _STACK_OVERFLOW}
-_ACCESS = {0: "read", 1: "write", 8: "execute"}
+_ACCESS: dict[int, Access] = {0: "read", 1: "write", 8: "execute"}
 # What Breakpad and Crashpad write when a program asks for a dump and lives on.
 _ASKED_FOR = {"windows": {0x0517A7ED, 0x0CCA11ED}, "linux": {0xFFFFFFFF}, "macos": {0x43507378}}
 # Mach's exceptions as the signals that they become for a program.
@@ -137,10 +137,10 @@ def _mach_signal(exception: ExceptionRecord) -> str:
 
 def _touched(
     exception: ExceptionRecord, registers: Registers | None, system: System, died: ExitStatus
-) -> tuple[int | None, str | None]:
+) -> tuple[int | None, Access | None]:
     """The address that could not be used, and for what."""
     address: int | None = None
-    access = None
+    access: Access | None = None
     if _family(system) != "windows":
         if died.signal in _TOUCHING:
             address = exception.address
@@ -153,7 +153,7 @@ def _touched(
 
 
 def _says(
-    address: int, access: str | None, registers: Registers | None, system: System, regions: MemoryRegions
+    address: int, access: Access | None, registers: Registers | None, system: System, regions: MemoryRegions
 ) -> str | None:
     """What an address tells by itself, and by what the dump says of the memory around it."""
     lowest = 1 << (48 if system.architecture == "arm64" else 47)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
+from triage.crash import Trust
 from triage.readers.minidump.memory import AddressSpace
 from triage.readers.minidump.module_list import Module, ModuleMap
 from triage.readers.minidump.pe import Image
@@ -35,7 +36,7 @@ class Caller(NamedTuple):
     """
 
     registers: Registers
-    trust: str
+    trust: Trust
     called: bool = True
 
 

@@ -11,13 +11,19 @@ import zlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from triage.crash import NativeFrame, Thread
+from triage.crash import NativeFrame, Thread, Trust
 
 SCHEMA = "triage.frames/1"
 _LARGEST = 4 * 1024 * 1024
 _MOST_FRAMES = 1024
 _MARKED = 64 * 1024
-_TRUSTED = frozenset({"context", "cfi", "leaf", "frame_pointer", "omitted"})
+_TRUSTED: dict[str, Trust] = {
+    "context": "context",
+    "cfi": "cfi",
+    "leaf": "leaf",
+    "frame_pointer": "frame_pointer",
+    "omitted": "omitted",
+}
 
 
 def frames_beside(dump: Path) -> Path:
@@ -58,8 +64,8 @@ def _frames(told: list[Mapping[str, object]]) -> tuple[NativeFrame, ...]:
     found = []
     for frame in told[:_MOST_FRAMES]:
         module, function, offset = frame.get("module"), frame.get("function"), frame.get("offset")
-        trust, is_own = str(frame.get("trust")), frame.get("own") is True
-        if trust not in _TRUSTED:
+        trust, is_own = _TRUSTED.get(str(frame.get("trust"))), frame.get("own") is True
+        if trust is None:
             break
         found.append(
             NativeFrame(

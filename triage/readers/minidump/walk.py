@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
-from triage.crash import NativeFrame, Place, PythonFrame, Thread, base_name
+from triage.crash import NativeFrame, Place, PythonFrame, Thread, Trust, base_name
 from triage.readers.minidump import amd64, arm64, x86
 from triage.readers.minidump.cpython import python_frames
 from triage.readers.minidump.memory import AddressSpace, NotHeld
@@ -43,7 +43,7 @@ class WalkedFrame(NamedTuple):
 
     pc: int
     sp: int
-    trust: str
+    trust: Trust
     module: str | None = None
     function: str | None = None
     offset: int | None = None
@@ -123,12 +123,12 @@ class _Walk:
                 seen[module.file] = None
         return tuple(seen)
 
-    def _add(self, pc: int, sp: int, trust: str, *, called: bool = False) -> None:
+    def _add(self, pc: int, sp: int, trust: Trust, *, called: bool = False) -> None:
         self._walked += 1
         if len(self._frames) < MAX_FRAMES:
             self._frames.append(self._frame(pc, sp, trust, pc - 1 if called else pc))
 
-    def _frame(self, pc: int, sp: int, trust: str, at: int) -> WalkedFrame:
+    def _frame(self, pc: int, sp: int, trust: Trust, at: int) -> WalkedFrame:
         module = self._code.modules.at(at)
         if module is None:
             return WalkedFrame(pc, sp, trust)

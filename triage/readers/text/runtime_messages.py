@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from triage import patterns
-from triage.crash import Log, RuntimeMessage
+from triage.crash import Log, MessageKind, RuntimeMessage
 
-_KINDS = (
+_KINDS: tuple[tuple[MessageKind, tuple[str, ...], str], ...] = (
     (
         "heap",
         ("(): ", "corrupt", "fastbin"),

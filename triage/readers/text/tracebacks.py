@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from triage import digits
-from triage.crash import Log, PythonException, PythonFrame
+from triage.crash import Link, Log, PythonException, PythonFrame
 from triage.patterns import compile as pattern
 
 _START = "Traceback (most recent call last)"
@@ -20,7 +20,7 @@ _LAST_LINE = (
     r"(?:Error|Exception|Interrupt|Exit|Exceeded|Group|Pool|Loss|It))(?:: ?(.*))?$"
 )
 _ANY_LAST_LINE = r"^((?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)(?:: ?(.*))?$"
-_LINKS = {
+_LINKS: dict[str, Link] = {
     "During handling of the above exception": "context",
     "The above exception was the direct cause": "cause",
 }
@@ -44,7 +44,7 @@ def extract(log: Log) -> tuple[PythonException, ...]:
     if _START not in log.text and not any(word in log.text for word in _ENDINGS):
         return ()
     found: list[PythonException] = []
-    link: str | None = None
+    link: Link | None = None
     frames: list[PythonFrame] | None = None
     message: _Message | None = None
     headed: tuple[str, int] | None = None
@@ -107,7 +107,7 @@ class _Message:
         self._lines.append(line)
 
 
-def _link(line: str) -> str | None:
+def _link(line: str) -> Link | None:
     if "above exception" not in line:
         return None
     return next((kind for words, kind in _LINKS.items() if line.strip().startswith(words)), None)

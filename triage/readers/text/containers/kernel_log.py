@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from triage import digits, patterns, status
-from triage.crash import ExitStatus, Fault, Log, Memory, NativeFrame, Place, Thread
+from triage.crash import Access, ExitStatus, Fault, Log, Memory, NativeFrame, Place, Thread
 from triage.patterns import Match
 from triage.readers.text.containers.interface import Told
 
@@ -88,7 +88,7 @@ def _faults(log: Log) -> list[_Death]:
 def _fault(match: Match) -> Fault:
     """The address, the registers, and from the processor's error code what was tried there (x86)."""
     error = digits.whole(match["error"], 16) or 0
-    access = "execute" if error & 16 else "write" if error & 2 else "read"
+    access: Access = "execute" if error & 16 else "write" if error & 2 else "read"
     told = (("rip", digits.whole(match["ip"], 16)), ("rsp", digits.whole(match["sp"], 16)))
     registers = tuple((name, value) for name, value in told if value is not None)
     return Fault("SIGSEGV", digits.whole(match["at"], 16), access, registers=registers)
