@@ -291,7 +291,8 @@ def test_running_a_healthy_program_imports_neither_signatures_nor_diagnosis():
     assert not loaded & {"click", "rich", "yaml", "triage.diagnosis", "triage.knowledge.loading", "triage.native"}
 
 
-def test_analysing_imports_no_command_line_and_no_tensorflow():
+def test_analysing_a_log_imports_no_command_line_no_tensorflow_and_no_reader_of_dumps():
     log = str(LOGS / "oom_in_fit-2.21.log")
     loaded = modules_after(f"import triage; assert triage.analyze({log!r}).verdict == 'diagnosed'")
     assert not loaded & {"click", "rich", "tensorflow", "numpy", "triage.cli", "triage.reports"}
+    assert not any(name.startswith(("minidump", "triage.readers.minidump", "triage.readers.core")) for name in loaded)

@@ -56,7 +56,7 @@ class NotAMinidump(ValueError):
 
 
 class Extent(NamedTuple):
-    """Where a part of the file lies, and how long it says it is."""
+    """Where a part of the file is, and how long it claims to be."""
 
     offset: int
     size: int

@@ -16,7 +16,7 @@ _INTERPRETER = re.compile(r"(?i)^(?:vrt)?python(?:w|[\d.]+)?(?:_d)?(?:\.exe)?$")
 _CUDNN = re.compile(r"(?i)^cudnn64_(\d+)\.dll$")
 # NVIDIA numbers the files of CUDA like those of a driver, with the release of CUDA at the end: 6.14.11.11020 is 11.2.
 _OF_DRIVER = re.compile(r"^6\.14\.11\.(\d{4,5})$")
-# The machinery that raises, reports and ends; what went wrong lies with whoever called it.
+# Machinery that raises, reports and ends; what went wrong is in the code that called it.
 _MACHINERY = re.compile(
     r"(?i)^(?:ntdll|kernelbase|kernel32|ucrtbased?|msvcrt|vcruntime\d\w*|msvcp\d\w*|msvcr\d\w*|concrt\d+|wow64\w*|"
     r"wer\w*|dbghelp|dbgcore|faultrep|verifier)\.dll$"
@@ -121,7 +121,7 @@ def is_machinery(name: str) -> bool:
 
 
 def is_own(module: Module) -> bool:
-    """Whether a module lies neither with the system's nor with installed packages."""
+    """Whether a module is the person's own: neither of the system nor of an installed package."""
     if _SYSTEM_FOLDERS.search(module.name) or _INSTALLED.search(module.name):
         return False
     known = (_PYTHON, _INTERPRETER, _OF_OTHERS)
@@ -129,7 +129,7 @@ def is_own(module: Module) -> bool:
 
 
 def look_alike(name: str) -> str | None:
-    """The well-known library that a name was perhaps made to be taken for."""
+    """The well-known library that a name imitates, if any."""
     lower = base_name(name).lower()
     if lower in _WELL_KNOWN:
         return None

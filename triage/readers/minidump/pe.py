@@ -40,7 +40,7 @@ class InMemory:
 
 
 class Section(NamedTuple):
-    """A part of an image, where it lies in memory and in the file."""
+    """A part of an image, with its place in memory and in the file."""
 
     rva: int
     size: int

@@ -1,4 +1,4 @@
-"""Finding the PE file of a module: where the module says it lies, or in directories that the person names.
+"""Finding the PE file of a module: at its own path, or in directories that the person names.
 
 A file counts only where it is the very build that was loaded (same timestamp, same size): unwinding with another build
 would give frames that look right and are wrong.

@@ -93,8 +93,7 @@ class DumpFacts(NamedTuple):
 class MinidumpReader:
     """Reads minidumps of Windows, and those that Breakpad and Crashpad write elsewhere.
 
-    `path` is a file that holds the bytes already; `pe_directories` are where the person says that the program's own
-    files lie.
+    `path` is a file that holds the bytes already; `pe_directories` have the program's own files, as the person says.
     """
 
     def __init__(self, path: str | None = None, pe_directories: Sequence[str] = ()) -> None:

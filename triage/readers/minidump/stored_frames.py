@@ -1,4 +1,4 @@
-"""Frames beside a dump: `triage run` walks the stack where the DLLs are, and stores it for whoever reads it elsewhere.
+"""Frames beside a dump: `triage run` walks the stack where the DLLs are, and stores it for reading elsewhere.
 
 `train.dmp` has its frames in `train.frames.json`. They are believed only for the dump that they were walked from.
 """

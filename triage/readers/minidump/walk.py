@@ -110,7 +110,7 @@ class _Walk:
         return module.file if module and (image is None or image.kind == "dump") else None
 
     def _scan(self, sp: int) -> tuple[str, ...]:
-        """The modules that the words of the stack point into, in the order they lie there, each once."""
+        """The modules that the words of the stack point into, in their order, each once."""
         word = self._processor.WORD
         data = self._code.memory.read(sp, _MAX_SCANNED_WORDS * word)
         seen: dict[str, None] = {}
@@ -219,7 +219,7 @@ class Threads:
         return frames
 
     def _frame(self, frame: WalkedFrame) -> NativeFrame:
-        # A return address may lie just behind its module's last instruction.
+        # A return address may be just behind its module's last instruction.
         module = self._map.at(frame.pc) or self._map.at(frame.pc - 1)
         name = base_name(frame.module) if frame.module else None
         own = module is not None and is_own(module)
