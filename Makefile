@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 # setuptools warns about every editable install that maps a folder, as ours does with signatures/; it is meant so.
 INSTALL := PYTHONWARNINGS=ignore $(BIN)/python -m pip install --quiet --disable-pip-version-check
-# How many processes share the tests; auto: as many as there are processors.
+# How many processes share the tests; auto: one more than there are processors.
 JOBS ?= auto
 # How often each measurement is repeated.
 PAIRS ?= 9

@@ -194,9 +194,12 @@ def in_terminal(tmp_path: Path) -> Callable[..., Screen]:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """`-n auto`: a process for each processor that we may use; each may start a TensorFlow, so eight are enough."""
+    """`-n auto`: one more than the processors that we may use, because tests of hangs only wait.
+
+    Each may start a TensorFlow, which takes up to 1.6 GB, so eight are enough.
+    """
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(usable, 8)
+    return min(usable + 1, 8)
 
 
 @pytest.hookimpl(optionalhook=True)

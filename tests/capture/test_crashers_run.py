@@ -80,7 +80,9 @@ def run(crasher: Crasher, home: Path) -> Finished:
 
 
 def is_its_own(path: Path) -> bool:
-    """A program that crashes leaves its own temporary files, with us as without."""
+    """A program that crashes leaves its own temporary files and their bytecode, with us as without."""
+    if path.name == "__pycache__":
+        return all(map(is_its_own, path.iterdir()))
     return path.name.startswith("__autograph_generated_file") or path.suffix == ".f32"
 
 
