@@ -11,6 +11,8 @@ PACKAGE = Path(__file__).resolve().parents[1] / "triage"
 # diagnosis see facts, reports see the report. status and patterns are tables and a tool that several rooms share.
 MAY_IMPORT = {
     "crash": set(),
+    # what a function is called, whose a frame is, which frames are machinery: by names and paths alone
+    "frames": {"crash", "patterns"},
     "report": {"crash"},
     "status_tables": set(),
     "status": {"crash", "status_tables"},
@@ -18,13 +20,13 @@ MAY_IMPORT = {
     # which processor feature a disassembled instruction needs: a table
     "instructions": {"patterns"},
     # stacks of a held process and of a core are collected in the same way, so live capture and the core reader share it
-    "native": {"crash", "status", "patterns"},
-    "readers": {"crash", "status", "patterns", "native"},
+    "native": {"crash", "frames", "status", "patterns"},
+    "readers": {"crash", "frames", "status", "patterns", "native"},
     "capture": {"crash", "status", "patterns", "readers", "native"},
     "knowledge": {"crash", "status", "patterns"},
-    "diagnosis": {"crash", "report", "status", "knowledge", "patterns", "instructions"},
+    "diagnosis": {"crash", "frames", "report", "status", "knowledge", "patterns", "instructions"},
     "redaction": {"crash", "report", "patterns"},
-    "reports": {"crash", "report", "patterns"},
+    "reports": {"crash", "frames", "report", "patterns"},
     # the library and what is built on it
     "__init__": {"crash", "report", "status", "readers", "capture", "knowledge", "diagnosis", "redaction"},
     "proving": {"__init__", "crash", "report", "readers", "knowledge", "diagnosis"},
@@ -34,6 +36,7 @@ MAY_IMPORT = {
     "learning": {
         "__init__",
         "crash",
+        "frames",
         "report",
         "status",
         "patterns",

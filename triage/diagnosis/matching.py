@@ -10,6 +10,7 @@ from triage.crash import Crash, Log, Thread
 from triage.diagnosis.conditions import CONDITIONS
 from triage.diagnosis.findings import ABSENT, UNSEEN, Absent, Finding, Hit, Unseen, all_of, seen_if
 from triage.diagnosis.versions import in_range
+from triage.frames import is_own, name_of
 from triage.knowledge.clues import (
     COMBINATORS,
     AnyOf,
@@ -209,7 +210,7 @@ class Facts:
         stacks = [thread for thread in self._telling_threads() if thread.native_stack]
         for thread in stacks:
             fitting = [
-                frame.name
+                name_of(frame)
                 for frame in thread.native_stack[: sought.within]
                 if _fits(sought.function, frame.function)
                 and _fits(sought.module, frame.module)
@@ -229,7 +230,7 @@ class Facts:
                 for frame in frames[: sought.within]
                 if _fits(sought.file, frame.file.replace("\\", "/"))
                 and _fits(sought.function, frame.function)
-                and (frame.is_own or not sought.own)
+                and (is_own(frame) or not sought.own)
             ]
             if name := _often_enough(fitting, sought.repeated):
                 return Hit(place, Phrase.of("Python frame ", quote(name)))

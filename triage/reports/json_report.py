@@ -184,6 +184,7 @@ def _native(frame: NativeFrame) -> dict[str, Any]:
         "trust": frame.trust,
         "source": frame.source,
         "own": frame.own,
+        "inlined": frame.inlined,
     }
 
 

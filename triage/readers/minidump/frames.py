@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from triage.crash import NativeFrame, Place, PythonFrame, Thread, base_name
+from triage.frames import is_machinery_module, module_owner
 from triage.readers.minidump.module_map import ModuleMap
-from triage.readers.minidump.naming import is_machinery, is_own
 from triage.readers.minidump.python_frames import python_frames
 from triage.readers.minidump.scanning import Images
 from triage.readers.minidump.shapes import AddressSpace, Module, Registers, Stack, ThreadRecord, WalkedFrame
@@ -97,13 +97,13 @@ class Threads:
         # A return address may lie just behind its module's last instruction.
         module = self._map.at(frame.pc) or self._map.at(frame.pc - 1)
         name = base_name(frame.module) if frame.module else None
-        own = module is not None and is_own(module)
+        own = module is not None and module_owner(module.name) == "own"
         return NativeFrame(name, frame.function, frame.offset, frame.trust, own=own)
 
 
 def faulting_module(frames: Sequence[NativeFrame]) -> str | None:
     """The first module that is not the machinery which raises and ends; None where no frame shows one."""
     for frame in frames:
-        if frame.module and not is_machinery(frame.module):
+        if frame.module and not is_machinery_module(frame.module):
             return frame.module
     return None
