@@ -11,6 +11,8 @@ PACKAGE = Path(__file__).resolve().parents[1] / "triage"
 # diagnosis see facts, reports see the report. status and patterns are tables and a tool that several rooms share.
 MAY_IMPORT = {
     "crash": set(),
+    # what a function is called, whose a frame is, which frames are machinery: by names and paths alone
+    "frames": {"crash", "patterns"},
     "report": {"crash"},
     # texts for a person, in which the input's own words stay apart from ours
     "phrases": set(),
@@ -24,14 +26,14 @@ MAY_IMPORT = {
     # which processor feature a disassembled instruction needs: a table
     "instructions": {"patterns"},
     # stacks of a held process and of a core are collected in the same way, so live capture and the core reader share it
-    "native": {"crash", "status", "patterns", "digits"},
-    "readers": {"crash", "status", "patterns", "digits", "native"},
-    "capture": {"crash", "status", "patterns", "digits", "readers", "native"},
-    "clues": {"crash", "status", "patterns", "digits", "instructions", "phrases"},
+    "native": {"crash", "frames", "status", "patterns", "digits"},
+    "readers": {"crash", "frames", "status", "patterns", "digits", "native"},
+    "capture": {"crash", "frames", "status", "patterns", "digits", "readers", "native"},
+    "clues": {"crash", "frames", "status", "patterns", "digits", "instructions", "phrases"},
     "knowledge": {"crash", "status", "patterns", "clues"},
-    "diagnosis": {"crash", "report", "status", "knowledge", "patterns", "digits", "clues", "phrases"},
+    "diagnosis": {"crash", "frames", "report", "status", "knowledge", "patterns", "digits", "clues", "phrases"},
     "redaction": {"crash", "report", "patterns", "phrases"},
-    "reports": {"crash", "report", "patterns"},
+    "reports": {"crash", "frames", "report", "patterns"},
     # the library and what is built on it
     "__init__": {"crash", "report", "status", "defects", "readers", "capture", "knowledge", "diagnosis", "redaction"},
     "proving": {"__init__", "crash", "report", "readers", "clues", "knowledge", "diagnosis"},
@@ -41,6 +43,7 @@ MAY_IMPORT = {
     "learning": {
         "__init__",
         "crash",
+        "frames",
         "report",
         "status",
         "patterns",

@@ -14,7 +14,6 @@ from triage.crash import (
     Log,
     LogRecord,
     Memory,
-    NativeFrame,
     Place,
     Process,
     PythonException,
@@ -29,40 +28,6 @@ GIB = 1024**3
 
 
 # Names
-
-
-@pytest.mark.parametrize(
-    ("function", "name"),
-    [
-        ("tensorflow::EncodePngOp::Compute()", "tensorflow::EncodePngOp::Compute"),
-        ("tensorflow::png::WriteImageToBuffer<>()", "tensorflow::png::WriteImageToBuffer"),
-        ("std::vector<std::pair<int, Map<a, b>>>::at(unsigned long) const", "std::vector::at"),
-        ("tensorflow::(anonymous namespace)::EagerLocalExecute()", "tensorflow::{anonymous}::EagerLocalExecute"),
-        ("TFE_Execute", "TFE_Execute"),
-        ("cfunction_call", "cfunction_call"),
-    ],
-)
-def test_a_native_function_is_named_without_its_arguments(function: str, name: str) -> None:
-    assert NativeFrame(None, function).name == name
-
-
-@pytest.mark.parametrize("function", ["()", "(*)(int)", "<>"])
-def test_a_function_that_is_nothing_but_arguments_still_has_a_name(function: str) -> None:
-    assert NativeFrame(None, function).name == function
-
-
-@pytest.mark.parametrize(
-    ("frame", "name"),
-    [
-        (NativeFrame("/usr/lib/libc.so.6", None, 0x1F), "libc.so.6+0x1f"),
-        (NativeFrame(r"C:\Windows\System32\ucrtbase.dll", None, 0x7286E), "ucrtbase.dll+0x7286e"),
-        (NativeFrame("libc.so.6", None, 0), "libc.so.6+0x0"),
-        (NativeFrame("libc.so.6", None), "libc.so.6"),
-        (NativeFrame(None, None), "unknown module"),
-    ],
-)
-def test_a_frame_without_a_symbol_is_named_by_module_and_offset(frame: NativeFrame, name: str) -> None:
-    assert frame.name == name
 
 
 @pytest.mark.parametrize(

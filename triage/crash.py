@@ -129,21 +129,13 @@ class PythonFrame(NamedTuple):
     line: int | None
     function: str
 
-    @property
-    def is_own(self) -> bool:
-        """Whether it is of the program itself and not of an installed package, of Python or of generated code."""
-        path = self.file.replace("\\", "/")
-        return not (path.startswith("<frozen") or any(part in path for part in _INSTALLED))
-
-
-_INSTALLED = ("site-packages/", "dist-packages/", "/lib/python", "/lib64/python", "/Lib/", "__autograph_generated")
-
 
 class NativeFrame(NamedTuple):
     """One native frame. `trust` says how it was found; `reported` is a frame the program printed itself.
 
     `source` is the file and line where debug information tells them. `own` says that the library lies neither with
-    the system's nor with installed packages: it is the person's own.
+    the system's nor with installed packages: it is the person's own. An `inlined` function is one that only debug
+    information shows.
     """
 
     module: str | None
@@ -152,32 +144,7 @@ class NativeFrame(NamedTuple):
     trust: Trust = "reported"
     source: str | None = None
     own: bool = False
-
-    @property
-    def name(self) -> str:
-        """The function without its arguments, or the module with the offset: every frame has a name."""
-        if self.function:
-            return _without_arguments(self.function)
-        module = base_name(self.module or "unknown module")
-        return f"{module}+0x{self.offset:x}" if self.offset is not None else module
-
-
-def _without_arguments(function: str) -> str:
-    """A C++ name without its arguments and template arguments, which can be hundreds of characters long."""
-    name = function.replace("(anonymous namespace)", "{anonymous}")
-    head, operator, rest = name.partition("operator")
-    if operator and rest[:1] in "(<>-=+*/%!&|[":
-        # Brackets that belong to the name: operator(), operator<<, operator->
-        symbol = next((text for text in ("()", "<<", ">>", "->", "[]") if rest.startswith(text)), rest[:1])
-        return _without_arguments(head + "{operator}").replace("{operator}", operator + symbol)
-    kept, depth = [], 0
-    for character in name:
-        if character == "(" and depth == 0:
-            break
-        depth += (character == "<") - (character == ">" and depth > 0)
-        if depth == 0 and character != ">":
-            kept.append(character)
-    return "".join(kept).strip() or function
+    inlined: bool = False
 
 
 def base_name(path: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from triage.crash import NativeFrame, PythonFrame
+from triage.frames import name_of
 from triage.native.cleaning import clean, clean_python, fault_index
 from triage.native.stacks import RawFrame
 
@@ -24,7 +25,7 @@ def frames(*names: str) -> list[RawFrame]:
 
 
 def seen(stack: tuple[NativeFrame, ...]) -> list[str]:
-    return [frame.name for frame in stack]
+    return [name_of(frame) for frame in stack]
 
 
 HANDLER = ("libc:clock_nanosleep@GLIBC_2.2.5", "libc:__nanosleep", "libc:sleep", "libc:__restore_rt")
@@ -121,6 +122,12 @@ def test_a_function_that_was_inlined_into_itself_is_one_frame() -> None:
         RawFrame(0x20, "string_at", OP),
     ]
     assert seen(clean(twice)) == ["string_at", "string_at"]
+    assert not any(frame.inlined for frame in clean(twice)), "its frame is real"
+
+
+def test_a_function_that_was_inlined_into_another_says_so() -> None:
+    stack = clean([RawFrame(0x10, "size (inlined)", OP), RawFrame(0x10, "decode", OP)])
+    assert [(frame.function, frame.inlined) for frame in stack] == [("size", True), ("decode", False)]
 
 
 def test_a_recursion_is_shown_with_enough_repeats_its_count_and_what_called_it() -> None:
@@ -168,17 +175,21 @@ THROW = (
     "cxx:__cxa_throw",
     "cxx:std::__throw_bad_alloc()",
 )
-HEAP = ("libc:__libc_message", "libc:malloc_printerr")
 STRIPPED_HEAP = ("libc:?", "libc:?")
 ASSERTION = ("libc:__assert_fail_base.cold", "libc:__GI___assert_fail")
 
 
 @pytest.mark.parametrize(
-    "reporting", [CHECK, OLDER_CHECK, OTHER_CHECK, GLOG_CHECK, THROW, HEAP, STRIPPED_HEAP, ASSERTION, ()]
+    "reporting", [CHECK, OLDER_CHECK, OTHER_CHECK, GLOG_CHECK, THROW, STRIPPED_HEAP, ASSERTION, ()]
 )
 def test_an_abort_is_followed_by_what_failed_and_not_by_what_reported_it(reporting: tuple[str, ...]) -> None:
     stack = frames("libc:abort", *reporting, "op:Shape::dim_size(int)", "op:Op::Compute()")
     assert seen(clean(stack, crashed=True)) == ["abort", "Shape::dim_size", "Op::Compute"]
+
+
+def test_an_abort_over_a_damaged_heap_keeps_the_one_frame_that_says_so() -> None:
+    stack = frames("libc:abort", "libc:__libc_message", "libc:malloc_printerr", "libc:_int_free", "op:Op::Compute()")
+    assert seen(clean(stack, crashed=True)) == ["abort", "malloc_printerr", "_int_free", "Op::Compute"]
 
 
 @pytest.mark.parametrize(

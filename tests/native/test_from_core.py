@@ -15,6 +15,7 @@ import pytest
 from dying import ON_X86_64, core_of, held, waiting
 
 from triage.crash import Thread
+from triage.frames import name_of
 from triage.native import Collected, from_core, modules
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="these are cores of Linux")
@@ -49,7 +50,7 @@ def test_a_core_tells_who_died_of_what_and_where(core: Path) -> None:
     assert any(library.name.startswith("libc.so") for library in collected.libraries)
     thread = crashed_thread(collected)
     assert [frame.function for frame in thread.python_stack][:2] == ["string_at", "read"]
-    assert "ffi_call" in {frame.name for frame in thread.native_stack}
+    assert "ffi_call" in {name_of(frame) for frame in thread.native_stack}
     assert len(collected.threads) == 2
 
 
@@ -82,7 +83,7 @@ def test_where_faulthandler_raised_the_signal_again_the_first_fault_is_told(tmp_
     collected = from_core(str(core))
     assert collected.fault
     assert (collected.fault.address, collected.fault.access) == (8, "read")
-    assert not {"raise", "faulthandler_fatal_error"} & {f.name for f in crashed_thread(collected).native_stack}
+    assert not {"raise", "faulthandler_fatal_error"} & {name_of(f) for f in crashed_thread(collected).native_stack}
 
 
 @pytest.mark.parametrize("version", ["3.8", "3.9", "3.10", "3.12", "3.13"])
@@ -94,7 +95,7 @@ def test_the_core_of_a_python_that_is_not_ours(version: str, tmp_path: Path) -> 
     assert collected.missing == ()
     assert collected.python == version
     assert "read" in {frame.function for frame in crashed_thread(collected).python_stack}
-    assert "ffi_call" in {frame.name for frame in crashed_thread(collected).native_stack}
+    assert "ffi_call" in {name_of(frame) for frame in crashed_thread(collected).native_stack}
 
 
 def test_a_held_process_that_was_dumped_shows_the_crash_and_not_its_handler(

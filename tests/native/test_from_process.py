@@ -13,6 +13,7 @@ import pytest
 from dying import ON_X86_64, held, state, waiting
 
 from triage.crash import NativeFrame, Thread
+from triage.frames import name_of
 from triage.native import Collected, from_process
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="processes are held on Linux only")
@@ -63,7 +64,7 @@ def test_every_kind_of_crash_has_its_signal_its_fault_and_both_stacks(
     assert kind in {frame.function for frame in thread.python_stack}
     assert thread.python_stack[-1].function == "<module>"
     assert thread.native_stack
-    assert not {"sleep", "raise", "_PyEval_EvalFrameDefault"} & {frame.name for frame in thread.native_stack}
+    assert not {"sleep", "raise", "_PyEval_EvalFrameDefault"} & {name_of(frame) for frame in thread.native_stack}
 
 
 def test_the_address_that_was_touched_is_told_and_the_functions_that_led_there(tmp_path: Path) -> None:
@@ -71,7 +72,7 @@ def test_the_address_that_was_touched_is_told_and_the_functions_that_led_there(t
         collected = from_process(pid, crashed=True)
     assert collected.fault
     assert collected.fault.address == 8
-    names = [frame.name for frame in crashed_thread(collected).native_stack]
+    names = [name_of(frame) for frame in crashed_thread(collected).native_stack]
     assert "string_at" in names
     assert names.index("string_at") < names.index("ffi_call")
     assert all(frame.trust == "cfi" for frame in crashed_thread(collected).native_stack)
@@ -81,7 +82,7 @@ def test_the_address_that_was_touched_is_told_and_the_functions_that_led_there(t
 def test_of_an_abort_the_caller_is_shown(tmp_path: Path) -> None:
     with held(tmp_path, "abort") as pid:
         collected = from_process(pid, crashed=True)
-    assert crashed_thread(collected).native_stack[0].name == "abort"
+    assert name_of(crashed_thread(collected).native_stack[0]) == "abort"
     assert collected.fault
     assert collected.fault.address is None
 
@@ -91,7 +92,7 @@ def test_a_jump_to_nowhere_still_shows_who_jumped(tmp_path: Path) -> None:
         collected = from_process(pid, crashed=True)
     nowhere, *callers = crashed_thread(collected).native_stack
     assert nowhere == NativeFrame(None, None, None, "cfi")
-    assert "ffi_call" in {frame.name for frame in callers}
+    assert "ffi_call" in {name_of(frame) for frame in callers}
 
 
 def test_a_crash_in_a_thread_marks_that_thread_and_no_other(tmp_path: Path) -> None:
@@ -139,7 +140,7 @@ def test_names_of_files_and_functions_in_any_script_are_read(tmp_path: Path) -> 
 
 def test_an_abort_has_the_function_that_asked_for_it_and_not_the_one_behind_it(tmp_path: Path) -> None:
     with held(tmp_path, "abort") as pid:
-        names = [frame.name for frame in crashed_thread(from_process(pid, crashed=True)).native_stack]
+        names = [name_of(frame) for frame in crashed_thread(from_process(pid, crashed=True)).native_stack]
     assert names[0] == "abort"
     assert {name.removesuffix("_impl") for name in names[1:]} == {"os_abort"}
 
@@ -169,7 +170,7 @@ def test_without_gdb_the_stacks_are_there_and_a_sentence_says_how_to_get_the_res
     assert collected.fault is None
     thread = crashed_thread(collected)
     assert "read" in {frame.function for frame in thread.python_stack}
-    assert not {"sleep", "raise"} & {frame.name for frame in thread.native_stack}
+    assert not {"sleep", "raise"} & {name_of(frame) for frame in thread.native_stack}
 
 
 def without_pystack(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -190,8 +191,8 @@ def test_without_pystack_gdb_gives_the_native_stack(kind: str, tmp_path: Path, m
     thread = crashed_thread(collected)
     assert thread.python_stack == ()
     wanted = {"read": "ffi_call", "abort": "abort"}[kind]
-    assert wanted in {frame.name for frame in thread.native_stack}
-    assert not {"sleep", "raise"} & {frame.name for frame in thread.native_stack}
+    assert wanted in {name_of(frame) for frame in thread.native_stack}
+    assert not {"sleep", "raise"} & {name_of(frame) for frame in thread.native_stack}
 
 
 def test_without_either_nothing_is_made_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -216,7 +217,7 @@ def test_a_program_that_is_not_python_has_a_native_stack(tmp_path: Path) -> None
     finally:
         process.kill()
         process.wait()
-    assert "nanosleep" in " ".join(frame.name for frame in collected.threads[0].native_stack)
+    assert "nanosleep" in " ".join(name_of(frame) for frame in collected.threads[0].native_stack)
     (sentence,) = collected.missing
     assert sentence.startswith("Python stack: pystack finds no Python")
 

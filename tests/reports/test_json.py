@@ -177,7 +177,7 @@ def test_it_tells_both_stacks_of_the_crashed_thread(require, live_report):
     assert [frame["function"] for frame in thread["python_stack"][:2]] == ["string_at", "die"]
     assert "strlen" in thread["native_stack"][0]["function"]
     assert {tuple(frame) for frame in thread["native_stack"]} == {
-        ("module", "function", "offset", "trust", "source", "own")
+        ("module", "function", "offset", "trust", "source", "own", "inlined")
     }
     assert not any(frame["own"] for frame in thread["native_stack"]), "nothing here was built by the person"
 

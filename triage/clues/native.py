@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from triage.clues.findings import ABSENT, UNSEEN, Finding, Hit, fits
 from triage.clues.interface import At, Field, Kind, Request
+from triage.frames import name_of
 
 if TYPE_CHECKING:
     from triage.clues.facts import Facts
@@ -63,7 +64,7 @@ class NativeKind(Kind):
         stacks = [thread for thread in facts.telling_threads if thread.native_stack]
         for thread in stacks:
             fitting = [
-                frame.name
+                name_of(frame)
                 for frame in thread.native_stack[: sought.within]
                 if fits(sought.function, frame.function)
                 and fits(sought.module, frame.module)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from triage.clues.findings import ABSENT, UNSEEN, Finding, Hit, fits
 from triage.clues.interface import At, Field, Kind, Request
 from triage.clues.native import often_enough
+from triage.frames import is_own
 from triage.phrases import Phrase, quote
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ class PythonKind(Kind):
                 for frame in frames[: sought.within]
                 if fits(sought.file, frame.file.replace("\\", "/"))
                 and fits(sought.function, frame.function)
-                and (frame.is_own or not sought.own)
+                and (is_own(frame) or not sought.own)
             ]
             if name := often_enough(fitting, sought.repeated):
                 return Hit(place, Phrase.of("Python frame ", quote(name)))

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from triage.crash import Crash, Environment, Provider, PythonException
+from triage.frames import is_own
 
 # Each placeholder with the named groups that it needs.
 PLACEHOLDERS: Mapping[str, tuple[str, ...]] = {"module_advice": ("module",), "module_install": ("module",)}
@@ -122,7 +123,7 @@ def _unknown(module: str, error: PythonException | None) -> str:
 
 def _importing_package(error: PythonException | None) -> str | None:
     """The installed package in which the import stands."""
-    if error is None or not error.frames or error.frames[0].is_own:
+    if error is None or not error.frames or is_own(error.frames[0]):
         return None
     match = re.search(_PACKAGES, error.frames[0].file.replace("\\", "/"))
     return match[1].removesuffix(".py") if match else None

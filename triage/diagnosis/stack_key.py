@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from triage.crash import Crash, Thread, base_name
-from triage.patterns import compile as pattern
+from collections.abc import Sequence
+from itertools import groupby
 
-# Frames of the machinery that reports or ends a crash; the fault is below them.
-_MACHINERY = (
-    r"^_*(?:GI_)?(?:raise|abort|gsignal|pthread_kill(?:_implementation|_internal)?|kill|sigtramp|libc_message|malloc_printerr)$"
-    r"|^(?:std::terminate|__gnu_cxx::__verbose_terminate_handler|__cxxabiv1::__terminate)$"
-    r"|absl::.*(?:LogMessage|log_internal|Failure)|tsl::internal::LogMessageFatal|tensorflow::internal::LogMessageFatal"
-    r"|StacktraceHandler|faulthandler|__restore_rt|KiUserExceptionDispatcher"
-)
+from triage.crash import Crash, NativeFrame, Thread, base_name
+from triage.frames import library_name, name_of, telling
+
 _FRAMES = 3
 
 
@@ -28,9 +24,13 @@ def stack_key(crash: Crash) -> str:
 
 def _key(thread: Thread) -> str:
     if thread.native_stack:
-        names = [frame.name for frame in thread.native_stack if frame.trust != "omitted"]
         # A recursion is one frame that repeats, however deep it went.
-        names = [name for name, before in zip(names, [None, *names], strict=False) if name != before]
-        telling = [name for name in names if not pattern(_MACHINERY).search(name)] or names
-        return " < ".join(telling[:_FRAMES])
+        return " < ".join([name for name, _ in groupby(_names(telling(thread.native_stack)))][:_FRAMES])
     return " < ".join(f"{base_name(f.file)}:{f.function}" for f in thread.python_stack[:_FRAMES])
+
+
+def _names(frames: Sequence[NativeFrame]) -> list[str]:
+    """The names; of a library that is stripped its name alone, where others tell enough: gdb prints no offset."""
+    if not any(frame.function for frame in frames):
+        return [name_of(frame) for frame in frames]
+    return [name_of(frame) if frame.function else library_name(frame) for frame in frames]

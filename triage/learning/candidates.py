@@ -10,8 +10,8 @@ from triage.clues import parse_clue, patterns_of
 from triage.clues.facts import Facts
 from triage.clues.findings import Hit
 from triage.crash import Crash, PythonException, base_name
-from triage.diagnosis.stack_key import stack_key
 from triage.diagnosis.verdict import is_noise
+from triage.frames import function_name, telling
 from triage.knowledge.lint import LEAST_LITERAL, pattern_problems
 from triage.knowledge.loading import Knowledge
 from triage.learning.generalising import escape, generalise, shorten
@@ -130,10 +130,9 @@ def _frames(crash: Crash) -> Iterator[Candidate]:
             clue = {"id": "python-frame", "python": sought, "p": 0.8, "b": 0.005}
             says = f"{frame.function} in {file} was running"
             yield Candidate({**clue, "says": says}, frame.function, f"A crash in {frame.function}", is_text=False)
-    if any(thread.crashed and thread.native_stack for thread in crash.threads):
-        name = stack_key(crash).split(" < ")[0]
-        plain = name.split("(")[0].split("<")[0].split("+")[0]
-        if len(plain) >= LEAST_LITERAL and "0x" not in plain:
+    for native in [telling(thread.native_stack)[0] for thread in crashed if thread.native_stack][:1]:
+        plain = function_name(native.function or "").split("(")[0].split("<")[0].split("+")[0]
+        if len(plain) >= LEAST_LITERAL:
             clue = {"id": "frame", "native": {"function": escape(plain), "within": 10}, "p": 0.7}
             yield Candidate(
                 {**clue, "says": f"{plain} is among the innermost native frames"},

@@ -10,9 +10,9 @@ import ctypes
 import re
 from collections.abc import Collection, Iterable, Sequence
 
+from triage.frames import function_name
 from triage.native.core_file import build_id_of
 from triage.native.memory_map import MemoryMap
-from triage.native.names import short
 from triage.native.stacks import RawFrame
 from triage.native.unwind_stub import is_at_fixed_address, names_in
 
@@ -56,7 +56,7 @@ def _doubtful(frames: Sequence[RawFrame]) -> list[int]:
         if not is_real:
             continue
         symbol = frames[callee].symbol
-        if callee != number and (frame.symbol is None or (symbol and _NEVER_RETURNS.search(short(symbol)))):
+        if callee != number and (frame.symbol is None or (symbol and _NEVER_RETURNS.search(function_name(symbol)))):
             found.append(number)
         callee = number
     return found

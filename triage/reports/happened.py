@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from triage.crash import Crash, PythonFrame, Thread, base_name
+from triage.frames import crash_frames, is_own, module_owner, name_of
 from triage.patterns import compile as pattern
 from triage.report import DIAGNOSED, NO_CRASH, Question, Report
 
@@ -19,8 +20,6 @@ _TELLING_LIBRARY = (
     r"(?i)^(?:cud|cub|cuf|cus|nv|zlibwapi|_?pywrap|tensorflow|python3|libiomp|libomp|vcomp|torch|c10|onnx)"
 )
 _SHOW_LOG = " --tf-log "
-# The C library, the C++ runtime, Python and its own extension modules.
-_SYSTEM_LIBRARY = r"^(?:lib(?:c|m|dl|pthread|stdc\+\+|gcc_s|ffi|python)[-.\d]|ld[-.]|python|\[|.*\.cpython-)"
 
 
 class HiddenLog(NamedTuple):
@@ -108,7 +107,7 @@ def hung(crash: Crash, most: int | None = None) -> list[str]:
     for process, thread in blocked[:most]:
         frame = _nearest(thread.python_stack)
         at = _line(frame) if frame else "no Python line"
-        inside = f", in {thread.native_stack[0].name}" if thread.native_stack else ""
+        inside = f", in {name_of(thread.native_stack[0])}" if thread.native_stack else ""
         sentences.append(f"{process.role} {process.pid}: {at}{inside}")
     left = len(blocked) - len(blocked[:most])
     return sentences + ([f"and {left} more processes" if left > 1 else "and one more process"] if left else [])
@@ -119,14 +118,15 @@ def native_frames(crash: Crash) -> str | None:
     thread = _native_thread(crash)
     if thread is None:
         return None
-    return " < ".join([frame.name for frame in thread.native_stack if frame.trust != "omitted"][:_NATIVE_FRAMES])
+    shown = [frame for frame in crash_frames(thread.native_stack) if frame.trust != "omitted"]
+    return " < ".join(map(name_of, shown[:_NATIVE_FRAMES]))
 
 
 def own_source(crash: Crash) -> str | None:
     """The innermost source line that is not the C library's or Python's: the person's own native code, mostly."""
     thread = _native_thread(crash)
     for frame in thread.native_stack if thread else ():
-        if frame.source and frame.module and not pattern(_SYSTEM_LIBRARY).search(base_name(frame.module)):
+        if frame.source and frame.module and module_owner(frame.module) not in ("system", "python"):
             return frame.source
     return None
 
@@ -238,5 +238,5 @@ def _own_frame(crash: Crash) -> PythonFrame | None:
 
 def _nearest(stack: Sequence[PythonFrame]) -> PythonFrame | None:
     """The innermost frame of the person's own code, else the innermost of all."""
-    own = (frame for frame in stack if frame.is_own)
+    own = (frame for frame in stack if is_own(frame))
     return next(own, stack[0] if stack else None)

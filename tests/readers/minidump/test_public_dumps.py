@@ -9,6 +9,7 @@ from minidumps import PUBLIC
 
 import triage
 from triage.crash import Crash
+from triage.frames import name_of
 from triage.readers import Source, Unreadable, read
 from triage.reports import json_report, text
 
@@ -59,7 +60,7 @@ def test_code_address_and_place_are_those_of_breakpad(
     process = crash.processes[0]
     assert process.exit is not None and process.exit.typed == code
     assert process.fault is not None and (process.fault.access, process.fault.address) == (access, address)
-    assert process.threads[0].crashed and process.threads[0].native_stack[0].name == frame
+    assert process.threads[0].crashed and name_of(process.threads[0].native_stack[0]) == frame
 
 
 def test_names_of_threads_and_a_module_that_only_looks_like_ntdll() -> None:
@@ -78,7 +79,7 @@ def test_frames_that_are_computed_are_a_stack_and_what_lies_about_is_not() -> No
         ("ntdll.dll", "frame_pointer"),
     ]
     alone = crash_in("breakpad/tiny-exe-fastfail.dmp").processes[0].threads[0]
-    assert [frame.name for frame in alone.native_stack] == ["tiny.exe+0x1af42"]
+    assert [name_of(frame) for frame in alone.native_stack] == ["tiny.exe+0x1af42"]
     assert "ntdll.dll" in alone.seen_modules
     told = text.render(triage.analyze(PUBLIC / "breakpad/tiny-exe-fastfail.dmp"))
     assert "modules seen on the stack, not all of them called: " in told

@@ -6,6 +6,7 @@ import pytest
 from conftest import LOGS
 
 from triage.crash import Log
+from triage.frames import name_of
 from triage.readers import Source, read
 from triage.readers.text.native_traces import extract
 
@@ -13,7 +14,7 @@ from triage.readers.text.native_traces import extract
 def test_the_real_trace_of_a_failed_check_is_one_crashed_thread_innermost_first() -> None:
     log = read(Source.of(LOGS / "encode_png-2.21.log"), 0).logs[0]
     (thread,) = extract(log)
-    names = [frame.name for frame in thread.native_stack]
+    names = [name_of(frame) for frame in thread.native_stack]
     assert thread.crashed
     assert names[:3] == [
         "absl::lts_20250814::log_internal::LogMessage::SendToLog",
@@ -39,7 +40,7 @@ def test_a_log_without_a_trace_has_none(name: str) -> None:
 
 def test_two_traces_are_two_threads() -> None:
     log = Log(0, ["    @     0x7f01  first()", "    @     0x7f02  second()", "", "*** again ***", "@ 0x7f03 third()"])
-    assert [[frame.name for frame in thread.native_stack] for thread in extract(log)] == [
+    assert [[name_of(frame) for frame in thread.native_stack] for thread in extract(log)] == [
         ["first", "second"],
         ["third"],
     ]

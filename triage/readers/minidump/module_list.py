@@ -16,12 +16,6 @@ _INTERPRETER = re.compile(r"(?i)^(?:vrt)?python(?:w|[\d.]+)?(?:_d)?(?:\.exe)?$")
 _CUDNN = re.compile(r"(?i)^cudnn64_(\d+)\.dll$")
 # NVIDIA numbers the files of CUDA like those of a driver, with the release of CUDA at the end: 6.14.11.11020 is 11.2.
 _OF_DRIVER = re.compile(r"^6\.14\.11\.(\d{4,5})$")
-# Machinery that raises, reports and ends; what went wrong is in the code that called it.
-_MACHINERY = re.compile(
-    r"(?i)^(?:ntdll|kernelbase|kernel32|ucrtbased?|msvcrt|vcruntime\d\w*|msvcp\d\w*|msvcr\d\w*|concrt\d+|wow64\w*|"
-    r"wer\w*|dbghelp|dbgcore|faultrep|verifier)\.dll$"
-    r"|^(?:libc|libpthread|ld|linux-gate|linux-vdso|libstdc\+\+|libgcc_s)\b.*\.so|^libsystem_\w+\.dylib$|^libc\+\+"
-)
 # Names that programs trust; a file that only looks like one of them may have been put there.
 _WELL_KNOWN = (
     "ntdll.dll",
@@ -37,17 +31,6 @@ _WELL_KNOWN = (
     "nvcuda.dll",
 )
 _LOOKS_LIKE = str.maketrans({"1": "l", "i": "l", "0": "o", "5": "s", "|": "l"})
-_SYSTEM_FOLDERS = re.compile(
-    r"(?i)^(?:\\\\\?\\)?[A-Z]:\\(?:windows|winnt)\\|^\\SystemRoot\\|^/(?:usr/)?(?:local/)?lib|^/system/"
-)
-_INSTALLED = re.compile(
-    r"(?i)[\\/](?:site|dist)-packages[\\/]|[\\/]DLLs[\\/][^\\/]+$|[\\/]Library[\\/](?:bin|mingw\w*)[\\/]"
-    r"|^[A-Z]:\\Program Files(?: \(x86\))?\\|[\\/]lib[\\/]python\d"
-)
-# Libraries of others that people copy to anywhere.
-_OF_OTHERS = re.compile(
-    r"(?i)^(?:cu(?:dnn|da|blas|fft|rand|solver|sparse|pti)|nv|mkl_|libiomp|libomp|vcomp|zlib|_pywrap_)"
-)
 
 
 class Module(NamedTuple):
@@ -113,19 +96,6 @@ def interpreter_of(modules: Iterable[Module]) -> str | None:
     """The path of the program, where that is a Python."""
     program = next(iter(modules), None)
     return program.name if program is not None and _INTERPRETER.match(program.file) else None
-
-
-def is_machinery(name: str) -> bool:
-    """Whether a module only raises, reports or ends what others have done."""
-    return bool(_MACHINERY.match(base_name(name)))
-
-
-def is_own(module: Module) -> bool:
-    """Whether a module is the person's own: neither of the system nor of an installed package."""
-    if _SYSTEM_FOLDERS.search(module.name) or _INSTALLED.search(module.name):
-        return False
-    known = (_PYTHON, _INTERPRETER, _OF_OTHERS)
-    return not (any(pattern.match(module.file) for pattern in known) or is_machinery(module.name))
 
 
 def look_alike(name: str) -> str | None:

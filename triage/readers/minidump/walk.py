@@ -13,10 +13,11 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from triage.crash import NativeFrame, Place, PythonFrame, Thread, Trust, base_name
+from triage.frames import is_machinery_module, module_owner
 from triage.readers.minidump import amd64, arm64, x86
 from triage.readers.minidump.cpython import python_frames
 from triage.readers.minidump.memory import AddressSpace, NotHeld
-from triage.readers.minidump.module_list import Module, ModuleMap, is_machinery, is_own
+from triage.readers.minidump.module_list import Module, ModuleMap
 from triage.readers.minidump.pe import ExportTable, Image, exact_name
 from triage.readers.minidump.pe_files import Images
 from triage.readers.minidump.processor import Code, Processor
@@ -222,13 +223,13 @@ class Threads:
         # A return address may be just behind its module's last instruction.
         module = self._map.at(frame.pc) or self._map.at(frame.pc - 1)
         name = base_name(frame.module) if frame.module else None
-        own = module is not None and is_own(module)
+        own = module is not None and module_owner(module.name) == "own"
         return NativeFrame(name, frame.function, frame.offset, frame.trust, own=own)
 
 
 def faulting_module(frames: Sequence[NativeFrame]) -> str | None:
     """The first module that is not the machinery which raises and ends; None where no frame shows one."""
     for frame in frames:
-        if frame.module and not is_machinery(frame.module):
+        if frame.module and not is_machinery_module(frame.module):
             return frame.module
     return None

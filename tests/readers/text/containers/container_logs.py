@@ -7,6 +7,7 @@ from importlib import import_module
 from conftest import LOGS
 
 from triage.crash import Crash, ExitStatus, Log, Thread
+from triage.frames import name_of
 from triage.readers import Source, read
 from triage.readers.text.containers.interface import Told
 
@@ -46,7 +47,7 @@ def exit_name(name: str) -> str | None:
 
 def frames(thread: Thread, count: int = 3) -> list[str]:
     """The names of the innermost frames of a thread, as a report shows them."""
-    return [frame.name for frame in thread.native_stack[:count]]
+    return [name_of(frame) for frame in thread.native_stack[:count]]
 
 
 def notices(found: Told) -> list[str]:

@@ -2,6 +2,8 @@
 
 from container_logs import crash, frames, names, told, told_in
 
+from triage.frames import name_of
+
 
 def test_bt_is_the_stack_of_the_crashed_thread() -> None:
     found = told("gdb", "gdb")
@@ -45,7 +47,7 @@ def test_cpp_names_with_spaces_and_a_module_on_the_next_line() -> None:
         "#2  0x0000000000000000 in ?? ()",
     ).threads
     assert thread.native_stack[0].module == "libtensorflow_cc.so.2"
-    assert thread.native_stack[0].name == "std::function::operator()"
+    assert name_of(thread.native_stack[0]) == "std::function::operator()"
     assert thread.native_stack[1].function == "tensorflow::(anonymous namespace)::Run"
     assert thread.native_stack[2].function is None
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from triage import digits, patterns
 from triage.crash import Log, NativeFrame, PythonFrame, Thread, base_name
+from triage.frames import module_owner, source_is_own
+from triage.patterns import Match
 from triage.readers.text.containers.findings import statuses
 from triage.readers.text.containers.interface import Told
 from triage.readers.text.containers.stacks import FrameLine, Stack, by_number, crashed_first, without_values
@@ -12,7 +14,7 @@ from triage.readers.text.containers.stacks import FrameLine, Stack, by_number, c
 _FRAME = (
     r"^[ \t]{0,4}#(?P<number>\d+)[ \t]+(?P<address>0x[0-9a-f]+ in )?"
     r"(?P<call>(?:[^\s0]|0[^x\n])[^\n]*?(?:\n {3,4}[^\s#][^\n]*){0,12}?\)|<signal handler called>|[^\s(0][^\n(]*)"
-    r"(?:\s+from (?P<module>\S+)|\s+at (?P<file>[^\n]+?):\d+)?[ \t]*$"
+    r"(?:\s+from (?P<module>\S+)|\s+at (?P<file>[^\n]+?):(?P<line>\d+))?[ \t]*$"
 )
 _PYTHON_FRAME = r"^#\d+ Frame 0x[0-9a-f]+, for file (?P<file>[^\n]+?), line (?P<line>\d+), in (?P<function>[\w<>.]+) \("
 _HEAD = r'^Thread (?P<number>\d+) \((?:Thread 0x|LWP )[^\n"]*(?:"(?P<name>[^"\n]*)")?\)'
@@ -48,18 +50,31 @@ def _thread(log: Log, stack: Stack, head: tuple[str, str | None] | None, stopped
 
 
 def _frames(log: Log) -> list[FrameLine]:
-    found = []
+    found: list[FrameLine] = []
     for match in patterns.compile(_FRAME).finditer(log.text):
         function = without_values(" ".join(match["call"].split()))
         # An innermost or inlined frame has no address, but then its source is told; `#12 Fix it (again)` has neither.
         is_frame = match["address"] or match["module"] or match["file"] or function.startswith("<signal")
         if not is_frame or function.startswith("Frame 0x"):
             continue
-        module = base_name(match["module"]) if match["module"] else None
-        frame = NativeFrame(module, None if function == "??" else function)
-        if (number := digits.whole(match["number"])) is not None:
-            found.append(FrameLine(number, match.start(), frame))
+        number = digits.whole(match["number"])
+        if number is None:
+            continue
+        if number and found and not match["address"] and match["file"] and found[-1].number == number - 1:
+            # gdb has no address for a function into which the one before was inlined
+            found[-1] = found[-1]._replace(frame=found[-1].frame._replace(inlined=True))
+        found.append(FrameLine(number, match.start(), _frame(match, None if function == "??" else function)))
     return found
+
+
+def _frame(match: Match, function: str | None) -> NativeFrame:
+    """A frame with its library, or with its source where gdb knows that."""
+    if match["file"]:
+        source = f"{base_name(match['file'])}:{match['line']}"
+        return NativeFrame(None, function, source=source, own=source_is_own(match["file"]))
+    module = match["module"] or ""
+    own = bool(module) and module_owner(module) == "own"
+    return NativeFrame(base_name(module) if module else None, function, own=own)
 
 
 def _python_stack(log: Log) -> tuple[PythonFrame, ...]:

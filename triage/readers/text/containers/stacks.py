@@ -6,9 +6,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from triage.crash import NativeFrame, Thread
-
-# Below these stands the frame that was interrupted; above them, the handler that reported it.
-_HANDLERS = ("<signal handler called>", "_sigtramp", "__restore_rt", "KiUserExceptionDispatcher")
+from triage.frames import from_fault
 
 
 class FrameLine(NamedTuple):
@@ -34,14 +32,6 @@ def by_number(lines: Iterable[FrameLine]) -> list[Stack]:
             stacks.append([])
         stacks[-1].append(line)
     return [Stack(lines[0].offset, from_fault([line.frame for line in lines])) for lines in stacks]
-
-
-def from_fault(frames: list[NativeFrame]) -> tuple[NativeFrame, ...]:
-    """The stack as it was when the signal came: without the handler that the program ran afterwards."""
-    for position, frame in enumerate(frames[:-1]):
-        if frame.function in _HANDLERS:
-            return tuple(frames[position + 1 :])
-    return tuple(frames)
 
 
 def without_values(function: str) -> str:

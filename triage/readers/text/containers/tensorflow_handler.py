@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from triage import digits, patterns
 from triage.crash import Log, NativeFrame, Thread, base_name
+from triage.frames import from_fault
 from triage.readers.text.containers.interface import Told
 from triage.readers.text.containers.mangling import qualified_name
-from triage.readers.text.containers.stacks import from_fault
 
 _MANGLED = r"\*\*\* BEGIN MANGLED STACK TRACE \*\*\*\n"
 _READABLE = r"\*\*\* Begin stack trace \*\*\*\n"

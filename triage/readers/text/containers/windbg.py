@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from triage import digits, patterns, status
 from triage.crash import Environment, ExitStatus, Library, Log, NativeFrame, RuntimeMessage, Thread
+from triage.frames import from_fault
 from triage.patterns import Match
 from triage.readers.text.containers.findings import notices, statuses
 from triage.readers.text.containers.interface import Told
-from triage.readers.text.containers.stacks import from_fault
 
 _CODE = (
     r"^[ \t]*(?:ExceptionCode: |EXCEPTION_CODE_STR: +|EXCEPTION_CODE: \(\w+\) |ERROR_CODE: \(NTSTATUS\) )"
