@@ -15,7 +15,11 @@ if TYPE_CHECKING:
     from xdist.scheduler import LoadScopeScheduling
 
 # Each crasher is a program that starts a TensorFlow, twice or more.
-_CRASHERS = ("tests/capture/test_crashers_run.py", "tests/test_crashers.py")
+_CRASHERS = (
+    "tests/capture/test_crashers_run.py",
+    "tests/capture/test_one_crash_three_ways.py",
+    "tests/test_crashers.py",
+)
 # Half a minute and more for a file; the hangs of the first wait without working, and others work meanwhile.
 LONG = (
     *_CRASHERS,
