@@ -259,6 +259,16 @@ def test_a_file_is_read_for_the_report(tmp_path):
     assert (tmp_path / "out").read_bytes() == b"so far\n"
 
 
+@pytest.mark.parametrize("errors", ["2>&1 >out.txt | cat", ">out.txt 2>/dev/null", ">out.txt 2>errors.txt"])
+def test_output_in_a_file_does_not_hide_the_errors(tmp_path, errors):
+    (tmp_path / "raises.py").write_text("print('begun')\nraise KeyError('learning_rate')\n", "utf-8")
+    line = shlex.join([*TRIAGE, *QUICKLY, "--format", "json", "--output", "report.json", "raises.py"])
+    subprocess.run(["bash", "-c", f"{line} {errors}"], cwd=tmp_path, env=environment(), timeout=PATIENCE)
+    report = json.loads((tmp_path / "report.json").read_text("utf-8"))
+    assert report["crash"]["exception"]["type"] == "KeyError"
+    assert {entry["name"] for entry in report["crash"]["inputs"]} >= {"stdout", "stderr"}
+
+
 def test_output_that_was_not_read_is_said(tmp_path):
     (tmp_path / "script.py").write_text("import sys\nsys.exit(3)\n")
     _, report = report_on(tmp_path, "script.py")

@@ -328,6 +328,49 @@ def test_an_older_report_is_removed_through_a_link_and_the_link_stays(run_triage
     assert (tmp_path / "link").is_symlink() and os.listdir(tmp_path / "there") == []
 
 
+@on_posix
+@pytest.mark.parametrize("output", ["/dev/fd/7", "/proc/self/fd/7"])
+def test_nor_is_an_input_written_through_a_descriptor_that_we_were_given(tmp_path, log, output):
+    before = log.read_bytes()
+    assert is_refusal(in_shell(f"triage analyze x.log --output {output} 7<>x.log", tmp_path))
+    assert log.read_bytes() == before
+
+
+@on_posix
+def test_the_report_of_a_run_may_follow_what_the_program_prints(tmp_path):
+    (tmp_path / "fails.py").write_text(FAILS, "utf-8")
+    done = in_shell("triage run --no-native --output /dev/stdout fails.py > all.txt", tmp_path)
+    assert done.returncode == 3
+    assert "exit 3" in (tmp_path / "all.txt").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "pkg",
+        "-- python -m pkg",
+        "-- python -m mod",
+        "-- sh -c 'python mod.py'",
+        "imports.py",
+        "imports.py --data=mod.py",
+    ],
+)
+@on_posix
+def test_a_failing_run_never_takes_what_is_no_report_for_its_report(tmp_path, command):
+    """Whatever the program is started by, its own files stay, and the report is not lost."""
+    (tmp_path / "pkg").mkdir()
+    (tmp_path / "imports.py").write_text("import mod\n", "utf-8")
+    output = "pkg/__main__.py" if "pkg" in command else "mod.py"
+    for file in ("pkg/__main__.py", "mod.py"):
+        (tmp_path / file).write_text(FAILS, "utf-8")
+    python = shlex.quote(str(Path(sys.executable).parent))
+    done = in_shell(f"PATH={python}:$PATH; triage run --no-native --output {output} {command}", tmp_path)
+    assert done.returncode == 3
+    assert (tmp_path / output).read_text("utf-8") == FAILS
+    assert f"{output} could not be written (it is there and is no report of triage)" in done.stderr
+    assert "exit 3" in done.stderr.split("The report follows.")[1]
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="permissions are taken away with Linux's capabilities")
 def test_a_file_that_somebody_has_protected_stays(tmp_path, log):
     (tmp_path / "report.txt").write_text("mine\n")

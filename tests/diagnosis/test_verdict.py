@@ -213,11 +213,14 @@ GROUP = """  + Exception Group Traceback (most recent call last):
 """
 SANITIZER = "==4711==ERROR: AddressSanitizer: heap-use-after-free on address 0x602000000010 at pc 0x4f\n"
 FAILURES = {
-    "a group of exceptions": (GROUP, 1),
+    "a group of exceptions": (GROUP, 3),
     "a sanitizer's report": ("loading\n" + SANITIZER, 2),
     "a message longer than is read": ("loading\nsaving\nOSError: " + "x" * 9000 + "\n", 3),
     "a person's words": ("it starts\nand then it just freezes\n", 2),
     "another language": ("Laden\nFehler beim Lesen der Daten\n", 2),
+    "a shell's words": ("C:\\> pyhton train.py\n'pyhton' is not recognized as an internal or external command\n", 2),
+    "a logger's level": ("2026-03-01 root - CRITICAL - giving up after 5 retries\n", 1),
+    "behind the head of a stack": ("Traceback (most recent call last):\n  File 'a'\nOSError: " + "x" * 9000, 3),
     "cut off": ("Building\nE tensorflow/core/x.cc:12] the device vani", 2),
 }
 

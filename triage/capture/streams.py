@@ -126,9 +126,9 @@ class Console:
     def logs(self) -> list[tuple[str, bytes]]:
         """What was said, by name; files that the child wrote to directly are read now."""
         name = "output" if self._both else "stderr"
-        if self._files:
-            return [("stdout" if fd == 1 else name, tail_of(_path_of(fd), start)) for fd, start in self._files]
-        return [(name, self.kept.content)]
+        told = [("stdout" if fd == 1 else name, tail_of(_path_of(fd), start)) for fd, start in self._files]
+        # Standard output in a file says nothing about the errors, which went through our hands.
+        return told if any(fd == 2 for fd, _ in self._files) else [*told, (name, self.kept.content)]
 
     def leave_to_a_copier(self) -> None:
         """Go on passing on, in a process of its own, what a grandchild that outlives the child still has to say."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Callable
@@ -88,11 +89,17 @@ def cannot_be_written(output: str, error: OSError) -> str:
 
 
 def write_report(report: Report, format_name: str, output: str | None) -> None:
-    """The report to a file or to standard error; where the file can't be written it is not lost."""
+    """The report of a run to a file or to standard error; where the file can't be written it is not lost.
+
+    The run may have read or made the file itself: a module, its data, its results. So only an older report of ours
+    gives way to the new one.
+    """
     if output is not None:
-        from triage.cli.report_file import report_file
+        from triage.cli.report_file import is_somebody_elses, report_file
 
         try:
+            if is_somebody_elses(output):
+                raise FileExistsError(errno.EEXIST, "it is there and is no report of triage")
             with report_file(output) as stream:
                 print_report(report, format_name, stream)
             return

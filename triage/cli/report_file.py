@@ -34,7 +34,7 @@ def refuse_what_is_read(output: str, what: str, read: Iterable[str | int]) -> No
 
     The same file is the same under another spelling, through a link, and as a hard link.
     """
-    if _existing(output) is not None and any(is_same(output, file) for file in read):
+    if any(is_same(output, file) for file in read):
         raise WouldOverwrite(output, what)
 
 
@@ -51,9 +51,15 @@ def refuse_what_lies_in(output: str, what: str, folders: Iterable[str]) -> None:
                 raise WouldOverwrite(output, what)
 
 
+def is_stream(output: str) -> bool:
+    """Whether a name stands for a stream that we were started with, such as /dev/stdout."""
+    return _own_stream(output) is not None
+
+
 def is_same(output: str, file: str | int) -> bool:
-    """Whether the output is this file, given by path or descriptor."""
-    mine, other = _existing(output), _regular(file)
+    """Whether the output is this file, given by path or descriptor; a stream of ours may lead to it too."""
+    number = _own_stream(output)
+    mine, other = _regular(output if number is None else number), _regular(file)
     return mine is not None and other is not None and os.path.samestat(mine, other)
 
 
@@ -74,6 +80,12 @@ def remove_older_report(output: str) -> None:
         os.unlink(os.path.realpath(output))
     except OSError as error:
         say(f"the older report at {output} could not be removed ({error.strerror}); it is not about this run.")
+
+
+def is_somebody_elses(output: str) -> bool:
+    """Whether a file with content lies there that is no report of ours."""
+    about = _existing(output)
+    return about is not None and about.st_size > 0 and not is_older_report(output)
 
 
 @contextmanager

@@ -151,12 +151,13 @@ def command(
 
 def _make_way(output: str, words: tuple[str, ...], python: str | None, packs: tuple[str, ...]) -> None:
     """Refuse an output that the program needs, and take an older report of ours away: it is not about this run."""
-    from triage.cli.report_file import refuse_what_is_read, refuse_what_lies_in, remove_older_report
+    from triage.cli.report_file import is_stream, refuse_what_is_read, refuse_what_lies_in, remove_older_report
     from triage.knowledge.pack import private_directories
 
     refuse_what_is_read(output, "the script or a file that is named in its command", (*words, *filter(None, [python])))
     refuse_what_is_read(output, "what the program reads", (0,))
-    refuse_what_is_read(output, "where the program's own output goes", (1, 2))
+    if not is_stream(output):  # who names standard output itself wants the report behind what is printed there
+        refuse_what_is_read(output, "where the program's own output goes", (1, 2))
     refuse_what_lies_in(output, "part of a signature pack", private_directories(packs))
     remove_older_report(output)
 

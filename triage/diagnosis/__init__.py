@@ -37,19 +37,23 @@ def diagnose(crash: Crash, knowledge: Knowledge, *, version: str, top: int = 5) 
         not_observable=not_observable(crash, knowledge),
         next=() if verdict == NO_CRASH else next_questions(facts, knowledge, ranking, verdict),
         topic=topic_of(crash, knowledge, verdict, diagnoses),
-        reliability=_reliability(knowledge, verdict, diagnoses),
+        reliability=_reliability(crash, knowledge, verdict, diagnoses),
         nearest=nearest(facts, knowledge, ranking, verdict),
         other_crashes=tuple(_in_short(other, knowledge, version) for other in crash.others),
         hearsay=() if verdict == NO_CRASH else heard(facts, knowledge, diagnoses),
     )
 
 
-def _reliability(knowledge: Knowledge, verdict: Verdict, diagnoses: tuple[Diagnosis, ...]) -> Reliability | None:
+def _reliability(
+    crash: Crash, knowledge: Knowledge, verdict: Verdict, diagnoses: tuple[Diagnosis, ...]
+) -> Reliability | None:
     """How often answers this sure were right; nobody has measured it for a private signature."""
     if verdict not in (DIAGNOSED, UNCERTAIN) or not diagnoses:
         return None
     if knowledge.signatures[diagnoses[0].signature].pack in knowledge.packs:
         return None
+    if any(entry.left_out for entry in crash.inputs):
+        return None  # what was measured were reports that were read to their end
     figures = knowledge.calibration.reliability
     held = figures.bin_of(diagnoses[0].confidence)
     return Reliability(*held, figures.measured, figures.commit) if held else None

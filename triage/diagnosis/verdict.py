@@ -21,9 +21,12 @@ _TROUBLE = (
     r"(?i)error|exception|fail|abort|crash|kill|fault|fatal|panic|traceback|\bdie[ds]?\b|dead|terminat|can ?not|can't|"
     r"could not|couldn't|unable|denied|refused|invalid|corrupt|missing|not found|no such|stuck|hang|hung|fr[eo]ez|"
     r"frozen|restart|signal|dump|exit|memory|time ?out|timed out|stop|interrupt|wrong|problem|warn|broken|sanitizer|"
+    r"not recogni[sz]ed|unrecogni[sz]ed|undefined|critical|no matches|giving up|gave up|unknown command|unexpected|"
+    r"violation|illegal|nicht gefunden|falsch geschrieben|"
     r"nothing happen|doesn't|not work|fehler|erreur|errore|\berro\b|ошибк|错误|錯誤|崩溃|エラー|오류|"
     r"(?-i:^[EF]\d{4}\b|: [EF] \w)"
 )
+_HEAD_OF_A_STACK = r"(?i)traceback \(most recent call last\)|^\W*(?:stack )?traceback:?\W*$"
 # What a command that was only to show something printed at its end: a version, a truth, a list of devices.
 _PRINTED = (
     r"^(?:(?:[Tt]ensor[Ff]low|TF|Keras)?(?: version)?:? ?v?\d+\.\d+[\w.+-]*|True|False|None|\[\]|"
@@ -137,12 +140,18 @@ def _any_trouble(crash: Crash) -> bool:
 
 
 def _word_of_trouble(crash: Crash, knowledge: Knowledge) -> Place | None:
-    """Where the first line stands that may speak of a failure and is no known notice."""
+    """Where the first line that may speak of a failure and is no known notice, if possible no head of a stack."""
+    head: Place | None = None
     for log in crash.logs:
         for match in patterns.compile(_TROUBLE).finditer(log.text):
-            if not is_noise(log.line(match.start()), knowledge):
-                return log.place(match.start())
-    return None
+            line = log.line(match.start())
+            if is_noise(line, knowledge):
+                continue
+            place = log.place(match.start())
+            if not patterns.compile(_HEAD_OF_A_STACK).search(line):
+                return place
+            head = head or place
+    return head
 
 
 def summarise(crash: Crash, knowledge: Knowledge, verdict: Verdict, diagnoses: tuple[Diagnosis, ...]) -> str:

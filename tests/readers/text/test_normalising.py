@@ -199,3 +199,9 @@ def test_a_syntax_error_starts_with_its_file_and_is_whole() -> None:
 def test_a_python_prompt_is_not_a_quote() -> None:
     text = ">>> import tensorflow as tf\n>>> tf.zeros(3)\n>>> exit()\nIllegal instruction (core dumped)"
     assert reading(text).logs[0].text == text
+
+
+def test_an_entity_with_thousands_of_digits_is_left_as_it_is() -> None:
+    line = f"ValueError: &lt;b&gt; &#{'9' * 5000};"
+    report = triage.analyze(f"Traceback (most recent call last):\n  File 'a.py', line 1\n{line}\n".encode())
+    assert report.crash.logs[0].text.splitlines()[-1] == line

@@ -22,7 +22,14 @@ def remove(lines: list[str], numbers: array[int]) -> tuple[list[str], array[int]
     if any(tag in text_has for tag in ("</", "<br", "<pre", "<code")):
         lines = [_TAG.sub("", line) if "<" in line else line for line in lines]
     if any(entity in text_has for entity in _ENTITIES):
-        import html
-
-        lines = [html.unescape(line).replace("\xa0", " ") if "&" in line else line for line in lines]
+        lines = [_unescaped(line) if "&" in line else line for line in lines]
     return lines, numbers
+
+
+def _unescaped(line: str) -> str:
+    import html
+
+    try:
+        return html.unescape(line).replace("\xa0", " ")
+    except ValueError:  # a character with a number of thousands of digits, which is none
+        return line
