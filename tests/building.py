@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from triage import status
-from triage.crash import Crash, ExitStatus, Input, Log, NativeFrame, Place, Process, PythonFrame, Thread
+from triage.crash import Crash, ExitStatus, Gap, Input, Log, NativeFrame, Place, Process, PythonFrame, Thread
 from triage.knowledge.clues import Clue, parse_clue
 from triage.knowledge.loading import Knowledge, assemble
 from triage.knowledge.pack import PackData
@@ -104,3 +104,8 @@ def write_log(directory: Path, name: str, *lines: str) -> Path:
 def line_with(file: Path, words: str) -> int:
     """The number of the first line of a file that holds these words."""
     return next(number for number, line in enumerate(file.read_text("utf-8").splitlines(), 1) if words in line)
+
+
+def sentences(gaps: Iterable[Gap]) -> tuple[str, ...]:
+    """What a person reads of gaps."""
+    return tuple(gap.sentence for gap in gaps)

@@ -27,7 +27,6 @@ _LEAST_GAIN = 1e-4
 # For each kind of clue that can be missing: what to ask, and the command that brings it.
 _LOGGED = "triage run --tf-log SCRIPT"
 _RUN = "triage run SCRIPT"
-_ON_WINDOWS = "python -X faulthandler SCRIPT > crash.log 2>&1"
 _ASK = {
     "exit": ("With which exit code or signal did it end?", "triage analyze LOG --exit-code CODE"),
     "log": ("What does TensorFlow's own log say up to the end?", _LOGGED),
@@ -60,7 +59,7 @@ def next_questions(facts: Facts, knowledge: Knowledge, ranking: Ranking, verdict
     for kind, clues in _askable(leading, facts).items():
         gain = expected_gain({scored.signature.cause: share for scored, share in leading}, clues)
         if gain > _LEAST_GAIN:
-            question = Question(_ASK[kind][0], _command(kind, crash), would_separate=tuple(clues))
+            question = Question(*_ASK[kind], would_separate=tuple(clues), answers=kind)
             worth.append((gain / _TROUBLE.get(kind, _RUN_AGAIN), question))
     worth.sort(key=lambda entry: -entry[0])
     # One run answers all that it can answer, so a command is told once, with its best question.
@@ -133,18 +132,12 @@ def _only_raised(crash: Crash) -> bool:
     return bool(crash.exceptions) and not died and not any(thread.crashed for thread in crash.threads)
 
 
-def _command(kind: str, crash: Crash) -> str:
-    """The command that answers a question; `triage run` does not run on Windows yet."""
-    command = _ASK[kind][1]
-    return _ON_WINDOWS if crash.environment.os == "windows" and command.startswith("triage run") else command
-
-
 def _hidden_log(crash: Crash) -> list[Question]:
     """The log that would decide was not printed: nothing else is worth trying first."""
     if crash.environment.hidden_log is None or crash.rerun is None:
         return []
     ask = f"What does TensorFlow's own log say? It was hidden ({crash.environment.hidden_log})."
-    return [Question(ask, quoting(crash.run_with_log, crash.rerun), ())]
+    return [Question(ask, quoting(crash.run_with_log, crash.rerun), (), "hidden log")]
 
 
 def _status_advice(crash: Crash, knowledge: Knowledge) -> list[Question]:
