@@ -56,7 +56,7 @@ def unreadable(name: str, number: int, error: Unreadable) -> Crash:
 def environment_of_run(measured: Environment, told: Environment) -> Environment:
     """The machine as we found it, completed by what the output and the dumps tell of it."""
     both = merge_environment([measured, told])
-    # Two lists of the same things under other names are no longer list: the one that we measured is enough.
+    # A log may call the same cards and libraries by other names: what we measured is not added up with what it says.
     return both._replace(
         cpu_flags=measured.cpu_flags or told.cpu_flags,
         gpus=measured.gpus or told.gpus,
