@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ import yaml
 from triage import status
 from triage.clues import parse_clue
 from triage.clues.interface import Clue
-from triage.crash import Crash, ExitStatus, Input, Log, NativeFrame, Place, Process, PythonFrame, Thread
+from triage.crash import Crash, ExitStatus, Gap, Input, Log, NativeFrame, Place, Process, PythonFrame, Thread
 from triage.knowledge.loading import Knowledge, assemble
 from triage.knowledge.pack import PackData
 from triage.knowledge.signature import Signature, parse_signature
@@ -105,3 +105,8 @@ def write_log(directory: Path, name: str, *lines: str) -> Path:
 def line_with(file: Path, words: str) -> int:
     """The number of the first line of a file that holds these words."""
     return next(number for number, line in enumerate(file.read_text("utf-8").splitlines(), 1) if words in line)
+
+
+def sentences(gaps: Iterable[Gap]) -> tuple[str, ...]:
+    """What a person reads of gaps."""
+    return tuple(gap.sentence for gap in gaps)

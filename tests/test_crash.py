@@ -9,6 +9,7 @@ from triage.crash import (
     Crash,
     Environment,
     ExitStatus,
+    Gap,
     Input,
     Library,
     Log,
@@ -178,7 +179,7 @@ def test_facts_of_all_inputs_are_kept_in_their_order() -> None:
             records=(LogRecord("F", "a.cc", str(number), Place(number, 1)),),
             messages=(RuntimeMessage("heap", str(number), Place(number, 2)),),
             logs=(Log(number, [str(number)]),),
-            unread=(f"a part of {number}",),
+            gaps=(Gap("input", "cut-off", detail=f"a part of {number}"),),
         )
 
     whole = merge([part(0), part(1), part(2)])
@@ -187,7 +188,7 @@ def test_facts_of_all_inputs_are_kept_in_their_order() -> None:
     assert [r.message for r in whole.records] == ["0", "1", "2"]
     assert [m.text for m in whole.messages] == ["0", "1", "2"]
     assert [log.input for log in whole.logs] == [0, 1, 2]
-    assert whole.unread == ("a part of 0", "a part of 1", "a part of 2")
+    assert tuple(gap.detail for gap in whole.gaps) == ("a part of 0", "a part of 1", "a part of 2")
 
 
 @pytest.mark.parametrize(

@@ -163,9 +163,12 @@ def analyze(
 
 
 def _unread(number: int, source: Source, why: str) -> Crash:
-    from triage.crash import Crash, Input
+    from triage.crash import Crash, Gap, Input
 
-    return Crash(inputs=(Input(number, "unreadable", source.label, complete=False),), unread=(why,))
+    return Crash(
+        inputs=(Input(number, "unreadable", source.label, complete=False),),
+        gaps=(Gap("input", "unreadable", None, source.label, why),),
+    )
 
 
 def redact(report: Report) -> Report:

@@ -474,6 +474,133 @@ class Log:
         return self.text[start : end if end >= 0 else len(self.text)]
 
 
+Lacking = Literal[
+    "exit status",
+    "native stack",
+    "Python stack",
+    "native stack and Python stack",
+    "fault",
+    "faulting instruction",
+    "faulting module",
+    "fast fail",
+    "frames",
+    "memory",
+    "input",
+    "standard output",
+    "standard error",
+    "loaded libraries",
+    "unloaded libraries",
+    "program",
+    "process",
+    "dump",
+    "patterns",
+    "signature",
+]
+Obstacle = Literal[
+    "not-told",
+    "no-frames-in-log",
+    "none-read",
+    "left-out",
+    "long-lines",
+    "cut-off",
+    "damaged",
+    "unreadable",
+    "another-process",
+    "another-build",
+    "alive",
+    "not-held",
+    "not-installed",
+    "not-here",
+    "not-permitted",
+    "not-hooked",
+    "not-read",
+    "not-written",
+    "not-looked-for",
+    "wrong-system",
+    "gone",
+    "killed",
+    "no-handler",
+    "open-files",
+    "timeout",
+    "failed",
+    "bug",
+    "ignored",
+]
+Remedy = Literal[
+    "run-under-triage",
+    "run-with-debugger",
+    "run-with-full-dump",
+    "run-again",
+    "give-exit-code",
+    "give-executable",
+    "give-pe-dir",
+    "full-dump",
+    "make-a-core",
+    "analyze-where-made",
+    "analyze-by-itself",
+    "copy-again",
+    "install",
+    "upgrade",
+    "raise-limit",
+    "allow-tracing",
+]
+
+
+class Gap(NamedTuple):
+    """Something that could not be seen: what, why not, and what would show it.
+
+    Rooms branch on these three. `subject` is the file, the program or the number that it is about; `detail` is for a
+    person to read and for nobody to parse.
+    """
+
+    what: Lacking
+    why: Obstacle
+    remedy: Remedy | None = None
+    subject: str = ""
+    detail: str = ""
+
+    @property
+    def label(self) -> str:
+        """What is missing, in as few words as a row of a screen has room for."""
+        if self.what == "input":
+            return f"a part of {self.subject}" if self.why in _IN_PART else self.subject
+        if self.what == "frames":
+            return f"frames in {self.subject}" if self.subject else "frames"
+        return _HEADINGS.get(self.what, self.what)
+
+    @property
+    def sentence(self) -> str:
+        """What is missing and why, for a person."""
+        heading = _HEADINGS.get(self.what)
+        return f"{heading}: {self.detail}" if heading else self.detail
+
+    def is_about(self, what: Lacking) -> bool:
+        """Whether it is this that is missing, by itself or with another thing."""
+        stacks = ("native stack", "Python stack")
+        return self.what == what or (self.what == "native stack and Python stack" and what in stacks)
+
+
+# What is missing as it is said before the reason; of all else the detail is the whole sentence.
+_HEADINGS: Mapping[Lacking, str] = {
+    "exit status": "exit status",
+    "native stack": "native stack",
+    "Python stack": "Python stack",
+    "native stack and Python stack": "native stack and Python stack",
+    "fault": "registers, faulting instruction and fault address",
+    "faulting instruction": "faulting instruction",
+    "faulting module": "faulting module",
+    "fast fail": "the kind of fast fail",
+    "memory": "memory",
+    "standard output": "standard output",
+    "standard error": "standard error",
+    "loaded libraries": "loaded libraries",
+    "unloaded libraries": "unloaded libraries",
+    "process": "the process",
+    "signature": "signature skipped",
+}
+_IN_PART = ("left-out", "long-lines", "cut-off", "damaged")
+
+
 class Crash(NamedTuple):
     """Everything known about one incident; the only thing that signatures see.
 
@@ -491,7 +618,7 @@ class Crash(NamedTuple):
     memory: Memory = Memory()
     resources: Resources = Resources()
     environment: Environment = Environment()
-    unread: tuple[str, ...] = ()
+    gaps: tuple[Gap, ...] = ()
     others: "tuple[Crash, ...]" = ()
     rerun: str | None = None
     run_options: str = ""
@@ -516,6 +643,10 @@ class Crash(NamedTuple):
         """The threads of the process that the incident is about, the crashed ones first."""
         threads = self.processes[self.primary].threads if self.processes else ()
         return tuple(sorted(threads, key=lambda thread: not thread.crashed))
+
+    def lacks(self, what: Lacking) -> bool:
+        """Whether it is told already that this is missing, and why."""
+        return any(gap.is_about(what) for gap in self.gaps)
 
     @property
     def partly_read(self) -> tuple[Input, ...]:
@@ -567,7 +698,7 @@ CRASH_RULES: Mapping[str, Rule] = {
     "memory": lambda parts, name: merge_memory([part.memory for part in parts]),
     "resources": _fullest,
     "environment": lambda parts, name: merge_environment([part.environment for part in parts]),
-    "unread": _all,
+    "gaps": _all,
     "others": _all,
     "rerun": _first,
     "run_options": _first,

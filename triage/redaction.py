@@ -21,6 +21,7 @@ from triage.crash import (
     Dump,
     Environment,
     ExitStatus,
+    Gap,
     Input,
     Log,
     LogRecord,
@@ -104,6 +105,7 @@ _THEIRS: dict[type, tuple[str, ...]] = {
     Crash: ("rerun",),
     Dump: ("comments",),
     Environment: ("interpreter",),
+    Gap: ("subject",),
     Input: ("name",),
     LogRecord: ("file", "message"),
     NativeFrame: ("module", "source"),
@@ -118,6 +120,7 @@ _OURS: dict[type, tuple[str, ...]] = {
     Diagnosis: ("cause", "signature", "title", "grade", "sources"),
     ExitStatus: ExitStatus._fields,
     FixStep: ("risk", "if_not"),
+    Gap: ("what", "why", "remedy"),
     Heard: Heard._fields,
     Input: ("kind",),
     LogRecord: ("severity",),
@@ -126,7 +129,7 @@ _OURS: dict[type, tuple[str, ...]] = {
     OtherCrash: OtherCrash._fields,
     Process: ("role", "forked_with"),
     PythonException: ("link",),
-    Question: ("would_separate",),
+    Question: ("would_separate", "answers"),
     Reliability: Reliability._fields,
     Report: ("version", "signatures", "packs", "verdict", "summary", "topic", "redactions", "reliability"),
     RuledOut: ("cause",),
@@ -200,9 +203,9 @@ def redacted(report: Report) -> Report:
     redactor = Redactor(_user_names(report))
     crash = report.crash
     # A sentence about what was not read may name a file of the person's.
-    files = [entry.name for entry in crash.inputs]
+    files = [entry.name for entry in crash.inputs] + [gap.subject for gap in crash.gaps]
     report = report._replace(
-        crash=crash._replace(unread=tuple(quoting(text, *files) for text in crash.unread)),
+        crash=crash._replace(gaps=tuple(gap._replace(detail=quoting(gap.detail, *files)) for gap in crash.gaps)),
         not_observable=tuple(quoting(text, *files) for text in report.not_observable),
     )
     clean: Report = _walk(report, redactor, redactor.phrase)

@@ -60,11 +60,15 @@ class RuledOut(NamedTuple):
 
 
 class Question(NamedTuple):
-    """What to find out next, the command that finds it out, and which causes the answer separates."""
+    """What to find out next, the command that finds it out, and which causes the answer separates.
+
+    `answers` is the evidence that it brings: the kind of a clue, or the log that was hidden in a run of ours.
+    """
 
     ask: str
     run: str | None
     would_separate: tuple[str, ...]
+    answers: str | None = None
 
 
 class Reliability(NamedTuple):

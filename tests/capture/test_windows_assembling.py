@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from building import sentences
 
 from triage.capture.command import Program
 from triage.capture.faults import Note
@@ -61,14 +62,14 @@ def test_the_subcode_comes_from_the_event_even_without_a_dump() -> None:
     told = crash(watched(7, FAST_FAIL, 7))
     assert told.exit is not None
     assert (told.exit.ntstatus, told.exit.subcode, told.exit.code) == (FAST_FAIL, 7, -1073740791)
-    assert "native stack: no dump was written" in told.unread
+    assert "native stack: no dump was written" in sentences(told.gaps)
 
 
 def test_without_a_debugger_there_is_no_subcode_and_the_report_says_so() -> None:
     told = crash(watched(7, FAST_FAIL, seen=False), debugged=False)
     assert told.exit is not None
     assert told.exit.subcode is None
-    assert any("the kind of fast fail" in sentence for sentence in told.unread)
+    assert any("the kind of fast fail" in sentence for sentence in sentences(told.gaps))
 
 
 @pytest.mark.parametrize("code", [3, 139, 134, 255])
@@ -112,7 +113,7 @@ def test_a_dump_that_can_not_be_read_is_named(tmp_path: Path) -> None:
     dump = tmp_path / "train.dmp"
     dump.write_bytes(b"MDMP")
     told = crash(watched(7, FAST_FAIL, 7), dumps={7: dump})
-    assert any("train.dmp" in sentence for sentence in told.unread)
+    assert any("train.dmp" in sentence for sentence in sentences(told.gaps))
     assert told.exit is not None
     assert told.exit.subcode == 7
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from building import clue, crash_of, crashed_thread, exit_status, signature_data
+from building import clue, crash_of, crashed_thread, exit_status, sentences, signature_data
 from building import knowledge_of as known
 from conftest import LOGS
 from fixture_logs import ALL_LOGS, crash_in
@@ -20,6 +20,7 @@ from triage.crash import (
     Crash,
     Environment,
     ExitStatus,
+    Gap,
     Input,
     Library,
     Memory,
@@ -31,7 +32,7 @@ from triage.crash import (
     Thread,
 )
 from triage.diagnosis import diagnose
-from triage.diagnosis.verdict import SURE, interrupted, not_observable
+from triage.diagnosis.verdict import SURE, interrupted, with_all_gaps
 from triage.knowledge.loading import Knowledge
 from triage.report import DIAGNOSED, NO_CRASH, UNCERTAIN, UNKNOWN, Report
 
@@ -471,7 +472,7 @@ def test_advice_to_get_a_stack_is_not_given_to_one_who_has_it():
 
 
 def missing(crash: Crash) -> str:
-    return "\n".join(not_observable(crash, known({"a/a": signature_data()})))
+    return "\n".join(sentences(with_all_gaps(crash, known({"a/a": signature_data()})).gaps))
 
 
 def test_where_an_exception_ended_it_no_native_stack_is_missed():
@@ -489,12 +490,13 @@ def test_triage_run_is_recommended_for_what_was_pasted():
 @pytest.mark.parametrize(
     "reason",
     [
-        "native stack: a process that is killed leaves none",
-        "native stack: our hook did not run in this process (python -I, -E or -S, an emptied environment)",
+        Gap("native stack", "killed", detail="a process that is killed leaves none"),
+        Gap("native stack", "not-hooked", detail="our hook did not run in this process"),
+        Gap("native stack", "killed", detail="in the words of another language"),
     ],
 )
 def test_it_is_not_recommended_to_one_who_did_just_that(reason):
-    text = missing(live("x", exit="SIGKILL", unread=(reason,)))
+    text = missing(live("x", exit="SIGKILL", gaps=(reason,)))
     assert "run it with triage run" not in text
     assert text.count("native stack") == 1
     assert "Python stack: there is none" in text.splitlines()

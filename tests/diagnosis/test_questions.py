@@ -100,3 +100,12 @@ def test_every_triage_command_that_a_question_names_exists(knowledge: Knowledge,
     commands = {command for q in asked for command in re.findall(r"triage (\w+)", q.run or "")}
     assert commands == {"analyze", "run"}
     assert all(run_triage(command, "--help").returncode == 0 for command in commands)
+
+
+def test_on_windows_too_a_run_under_triage_is_what_answers(knowledge: Knowledge) -> None:
+    log = b"some words of the program\nProcess finished with exit code -1073741819 (0xC0000005)\n"
+    report = triage.analyze(log, knowledge=knowledge)
+    assert report.crash.environment.os == "windows"
+    commands = [question.run for question in report.next if question.run]
+    assert any(command.startswith("triage run ") for command in commands)
+    assert not any("faulthandler" in command for command in commands)

@@ -5,15 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from building import crash_of, crashed_thread, signature_data
+from building import crash_of, crashed_thread, sentences, signature_data
 from building import knowledge_of as known
 from conftest import LOGS
 from fixture_logs import report_of
 
 import triage
-from triage.crash import Crash, LeftOut, LogRecord, Memory, Place, PythonException, RuntimeMessage
+from triage.crash import Crash, Gap, LeftOut, LogRecord, Memory, Place, PythonException, RuntimeMessage
 from triage.diagnosis import diagnose
-from triage.diagnosis.verdict import SURE, not_observable
+from triage.diagnosis.verdict import SURE, with_all_gaps
 from triage.knowledge.loading import Knowledge
 from triage.report import DIAGNOSED, NO_CRASH, UNCERTAIN, UNKNOWN, Report
 
@@ -258,7 +258,7 @@ def test_a_healthy_log_with_exit_code_0_is_no_crash(log: Path) -> None:
 
 
 def test_what_the_inputs_do_not_hold_is_told() -> None:
-    told = " ".join(not_observable(crash_of("x"), known({"a/a": signature_data()})))
+    told = " ".join(sentences(with_all_gaps(crash_of("x"), known({"a/a": signature_data()})).gaps))
     for missing in ("exit status", "native stack", "Python stack", "memory"):
         assert missing in told
 
@@ -266,8 +266,9 @@ def test_what_the_inputs_do_not_hold_is_told() -> None:
 def test_what_the_inputs_do_hold_is_not_told() -> None:
     thread = crashed_thread(native=("raise",), python=("train.py:main",))
     crash = crash_of("x", exit="139", threads=(thread,), memory=Memory(peak_bytes=1))
-    assert not_observable(crash, known({"a/a": signature_data()})) == ()
+    assert with_all_gaps(crash, known({"a/a": signature_data()})).gaps == ()
 
 
 def test_a_part_that_was_not_read_is_told_first() -> None:
-    assert not_observable(crash_of("x", unread=("9 lines in the middle",)), known({}))[0] == "9 lines in the middle"
+    gap = Gap("input", "left-out", detail="9 lines in the middle")
+    assert with_all_gaps(crash_of("x", gaps=(gap,)), known({})).gaps[0] == gap

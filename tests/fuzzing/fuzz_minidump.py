@@ -49,7 +49,7 @@ def child(first: int, last: int, options: argparse.Namespace) -> None:
             try:
                 report = triage.analyze(path, knowledge=knowledge, pe_directories=options.pe_dir)
                 told = [render(report) for render in (text.render, json_report.render, markdown.render)]
-                outcome, detail = _judge(report.crash.inputs[0].kind, report.crash.unread, told)
+                outcome, detail = _judge(report.crash.inputs[0].kind, [gap.detail for gap in report.crash.gaps], told)
             except BaseException as error:
                 outcome, detail = (LARGE if isinstance(error, MemoryError) else TRACEBACK), _where(error)
             seconds = time.monotonic() - before
@@ -62,7 +62,7 @@ def child(first: int, last: int, options: argparse.Namespace) -> None:
                 return
 
 
-def _judge(kind: str, unread: tuple[str, ...], told: list[str]) -> tuple[str, str]:
+def _judge(kind: str, unread: list[str], told: list[str]) -> tuple[str, str]:
     if kind != "unreadable":
         return (REPORT, "") if all(told) else (TRACEBACK, "a report is empty")
     clear = len(unread) == 1 and unread[0].endswith(".") and "\n" not in unread[0]

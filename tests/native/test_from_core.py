@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from building import sentences
 from dying import ON_X86_64, core_of, held, waiting
 
 from triage.crash import Thread
@@ -40,7 +41,7 @@ def crashed_thread(collected: Collected) -> Thread:
 
 def test_a_core_tells_who_died_of_what_and_where(core: Path) -> None:
     collected = from_core(str(core))
-    assert collected.missing == ()
+    assert sentences(collected.missing) == ()
     assert collected.complete
     assert collected.exit and collected.exit.signal == "SIGSEGV"
     assert collected.pid
@@ -92,7 +93,7 @@ def test_the_core_of_a_python_that_is_not_ours(version: str, tmp_path: Path) -> 
     if not found:
         pytest.skip(f"there is no Python {version} here")
     collected = from_core(str(core_of(tmp_path, "read", python=str(found[0]))))
-    assert collected.missing == ()
+    assert sentences(collected.missing) == ()
     assert collected.python == version
     assert "read" in {frame.function for frame in crashed_thread(collected).python_stack}
     assert "ffi_call" in {name_of(frame) for frame in crashed_thread(collected).native_stack}
@@ -133,7 +134,7 @@ def test_without_gdb_the_notes_tell_the_fault_except_for_the_instruction(
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     collected = from_core(str(core))
-    (sentence,) = collected.missing
+    (sentence,) = sentences(collected.missing)
     assert sentence.startswith("faulting instruction: gdb is not installed")
     assert collected.fault
     assert (collected.fault.signal, collected.fault.address) == ("SIGSEGV", 8)
@@ -152,7 +153,7 @@ def test_huge_libraries_are_walked_through_stubs_and_have_their_names(
     stubbed = from_core(str(core))
     named = {frame.function for frame in crashed_thread(usual).native_stack if frame.function}
     assert {"ffi_call", "PyCFuncPtr_call"} <= named & {f.function for f in crashed_thread(stubbed).native_stack}
-    assert any("pystack is not installed" in sentence for sentence in stubbed.missing)
+    assert any("pystack is not installed" in sentence for sentence in sentences(stubbed.missing))
 
 
 @pytest.fixture(scope="module")
@@ -174,7 +175,10 @@ def test_a_program_that_is_not_here_any_more_is_asked_for(orphan: tuple[Path, Pa
     core, program = orphan
     collected = from_core(str(core))
     assert collected.executable == str(program)
-    assert any(s.startswith("native stack:") and "--executable" in s and str(program) in s for s in collected.missing)
+    assert any(
+        s.startswith("native stack:") and "--executable" in s and str(program) in s
+        for s in sentences(collected.missing)
+    )
     assert collected.exit and collected.exit.signal == "SIGSEGV"
     assert collected.fault and collected.fault.address == 8
 
@@ -183,11 +187,11 @@ def test_the_program_can_be_named(orphan: tuple[Path, Path]) -> None:
     core, _ = orphan
     collected = from_core(str(core), executable=os.path.realpath(sys.executable))
     assert "read" in {frame.function for frame in crashed_thread(collected).python_stack}
-    assert not any("--executable" in sentence for sentence in collected.missing)
+    assert not any("--executable" in sentence for sentence in sentences(collected.missing))
 
 
 def test_a_wrong_program_is_noticed(core: Path) -> None:
-    (sentence,) = from_core(str(core), executable=shutil.which("gdb")).missing
+    (sentence,) = sentences(from_core(str(core), executable=shutil.which("gdb")).missing)
     assert "not the program that made the core" in sentence
 
 
@@ -195,7 +199,7 @@ def test_a_wrong_program_is_noticed(core: Path) -> None:
 def test_a_program_that_did_not_make_the_core_is_not_used(wrong: str, core: Path) -> None:
     right = from_core(str(core))
     collected = from_core(str(core), executable=shutil.which(wrong) or wrong)
-    (sentence,) = collected.missing
+    (sentence,) = sentences(collected.missing)
     assert sentence.startswith(f"--executable {shutil.which(wrong) or wrong}: ")
     assert collected._replace(missing=()) == right
 

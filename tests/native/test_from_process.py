@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from building import sentences
 from dying import ON_X86_64, held, state, waiting
 
 from triage.crash import NativeFrame, Thread
@@ -54,7 +55,7 @@ def test_every_kind_of_crash_has_its_signal_its_fault_and_both_stacks(
     with held(tmp_path, kind) as pid:
         collected = from_process(pid, crashed=True)
         assert is_handed_back(pid)
-    assert collected.missing == ()
+    assert sentences(collected.missing) == ()
     assert collected.fault
     assert (collected.fault.signal, collected.fault.access) == (signal, access)
     if instruction:
@@ -121,7 +122,7 @@ def test_a_stack_that_overflowed_is_read_and_cut_short(tmp_path: Path) -> None:
     with held(tmp_path, "overflow") as pid:
         collected = from_process(pid, crashed=True)
         assert is_handed_back(pid)
-    assert collected.missing == ()
+    assert sentences(collected.missing) == ()
     assert collected.fault
     used, limit = collected.fault.stack_used_bytes, collected.fault.stack_limit_bytes
     assert used is not None and limit is not None and 0.98 * limit < used <= limit
@@ -149,7 +150,7 @@ def test_a_hang_has_the_stacks_of_all_threads_and_nobody_crashed(tmp_path: Path)
     with waiting(tmp_path, "worker") as pid:
         collected = from_process(pid, crashed=False)
         assert is_handed_back(pid)
-    assert collected.missing == ()
+    assert sentences(collected.missing) == ()
     assert collected.fault is None
     assert len(collected.threads) == 2
     assert not any(thread.crashed for thread in collected.threads)
@@ -164,7 +165,7 @@ def test_without_gdb_the_stacks_are_there_and_a_sentence_says_how_to_get_the_res
         monkeypatch.setenv("PATH", str(tmp_path))
         collected = from_process(pid, crashed=True)
         assert is_handed_back(pid)
-    (sentence,) = collected.missing
+    (sentence,) = sentences(collected.missing)
     assert sentence.startswith("registers, faulting instruction and fault address: gdb is not installed")
     assert "crash-triage[gdb]" in sentence
     assert collected.fault is None
@@ -186,7 +187,7 @@ def test_without_pystack_gdb_gives_the_native_stack(kind: str, tmp_path: Path, m
         without_pystack(monkeypatch)
         collected = from_process(pid, crashed=True)
         assert is_handed_back(pid)
-    (sentence,) = collected.missing
+    (sentence,) = sentences(collected.missing)
     assert sentence == "Python stack: pystack is not installed; install it with 'pip install pystack'"
     thread = crashed_thread(collected)
     assert thread.python_stack == ()
@@ -201,7 +202,7 @@ def test_without_either_nothing_is_made_up(tmp_path: Path, monkeypatch: pytest.M
         without_pystack(monkeypatch)
         collected = from_process(pid, crashed=True)
     assert collected.threads == ()
-    assert [sentence.split(":")[0] for sentence in collected.missing] == [
+    assert [sentence.split(":")[0] for sentence in sentences(collected.missing)] == [
         "native stack and Python stack",
         "registers, faulting instruction and fault address",
     ]
@@ -218,7 +219,7 @@ def test_a_program_that_is_not_python_has_a_native_stack(tmp_path: Path) -> None
         process.kill()
         process.wait()
     assert "nanosleep" in " ".join(name_of(frame) for frame in collected.threads[0].native_stack)
-    (sentence,) = collected.missing
+    (sentence,) = sentences(collected.missing)
     assert sentence.startswith("Python stack: pystack finds no Python")
 
 
@@ -229,7 +230,7 @@ def test_a_process_that_is_gone_is_said_to_be(tmp_path: Path) -> None:
     process.wait()
     reaped = from_process(process.pid, crashed=True)
     expected = (f"native stack: process {process.pid} had ended before its stack could be taken; run it again",)
-    assert waits_to_be_reaped.missing == reaped.missing == expected
+    assert sentences(waits_to_be_reaped.missing) == sentences(reaped.missing) == expected
 
 
 def test_a_budget_is_kept_and_the_process_is_still_handed_back(tmp_path: Path) -> None:
@@ -238,9 +239,9 @@ def test_a_budget_is_kept_and_the_process_is_still_handed_back(tmp_path: Path) -
         collected = from_process(pid, crashed=True, budget=0.15)
         assert time.monotonic() - start < 5
         assert is_handed_back(pid)
-        assert any("took too long" in sentence for sentence in collected.missing)
+        assert any("took too long" in sentence for sentence in sentences(collected.missing))
         again = from_process(pid, crashed=True)
-    assert again.missing == ()
+    assert sentences(again.missing) == ()
     assert crashed_thread(again).python_stack
 
 
@@ -257,7 +258,7 @@ def test_a_process_that_a_debugger_already_traces_is_refused_with_the_reason(tmp
         finally:
             debugger.kill()
             debugger.communicate()
-    (sentence,) = collected.missing
+    (sentence,) = sentences(collected.missing)
     assert f"process {debugger.pid} is tracing it already" in sentence
 
 
@@ -272,7 +273,7 @@ for number in range(3):
     sets[number] &= ~(1 << ptrace)
 assert libc.capset(header, sets) == 0
 from triage.native import from_process
-print(*from_process(int(sys.argv[1]), crashed=True).missing, sep="\\n")
+print(*(gap.sentence for gap in from_process(int(sys.argv[1]), crashed=True).missing), sep="\\n")
 """
 
 

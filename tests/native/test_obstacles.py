@@ -6,6 +6,7 @@ import os
 from typing import Any
 
 import pytest
+from building import sentences
 
 from triage.native import obstacles
 from triage.native.collecting import Told
@@ -44,7 +45,7 @@ def test_the_advice_fits_what_forbids_it(
     scope: str | None, may_trace: bool, container: bool, seccomp: int, advice: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     machine(monkeypatch, scope=scope, may_trace=may_trace, container=container, seccomp=seccomp)
-    sentence = obstacles.refused(ME, crashed=True)
+    sentence = obstacles.refused(ME, crashed=True).sentence
     assert sentence.startswith(f"native stack: the kernel does not let triage look into process {ME} (")
     assert advice in sentence
     assert "\n" not in sentence
@@ -52,7 +53,7 @@ def test_the_advice_fits_what_forbids_it(
 
 def test_a_process_of_another_user_needs_that_user(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 4321)
-    assert "belongs to another user" in obstacles.refused(1, crashed=True)
+    assert "belongs to another user" in obstacles.refused(1, crashed=True).sentence
 
 
 def test_a_refusal_is_one_sentence_and_not_two() -> None:
@@ -71,33 +72,37 @@ def test_a_refusal_is_one_sentence_and_not_two() -> None:
     ],
 )
 def test_every_way_in_which_pystack_fails_has_its_sentence(failure: str, detail: str, words: str) -> None:
-    (sentence,) = obstacles.of_stacks(Mixed(failure=failure, detail=detail), Told(), "process 7")
+    (sentence,) = sentences(obstacles.of_stacks(Mixed(failure=failure, detail=detail), Told(), "process 7"))
     assert sentence.startswith("native stack and Python stack: ")
     assert words in sentence
 
 
 def test_a_hang_that_may_not_be_looked_into_has_no_python_stack_either_and_says_so() -> None:
     mixed = Mixed(failure="EngineError", detail="Engine error: Operation not permitted")
-    (sentence,) = obstacles.of_process(ME, mixed, Told(), crashed=False)
+    (sentence,) = sentences(obstacles.of_process(ME, mixed, Told(), crashed=False))
     assert sentence.startswith("native stack and Python stack: the kernel does not let triage look into process")
     assert "faulthandler.dump_traceback_later" in sentence
 
 
 def test_too_many_open_files_are_no_fault_of_pystack_or_gdb() -> None:
     reason = "[Errno 24] Too many open files"
-    said = obstacles.of_process(ME, Mixed(failure="start", detail=reason), Told(failure=reason), crashed=True)
+    said = sentences(
+        obstacles.of_process(ME, Mixed(failure="start", detail=reason), Told(failure=reason), crashed=True)
+    )
     assert len(said) == 2
     assert all("ulimit -n" in sentence and "may help" not in sentence for sentence in said)
 
 
 def test_libraries_that_differ_are_named_but_not_all_of_them() -> None:
-    absent, other = obstacles.of_libraries([f"/opt/lib{letter}.so" for letter in "abcde"], ["/opt/libz.so"])
+    absent, other = sentences(obstacles.of_libraries([f"/opt/lib{letter}.so" for letter in "abcde"], ["/opt/libz.so"]))
     assert "liba.so, libb.so, libc.so and 2 more" in absent
     assert "libz.so may be wrong" in other
 
 
 def test_files_that_were_not_opened_are_told_with_the_reason_and_with_what_to_do() -> None:
-    (refused,) = obstacles.of_libraries([], [], refused=[("/opt/liba.so", "a pipe"), ("/dev/x.so", "below /dev")])
+    (refused,) = sentences(
+        obstacles.of_libraries([], [], refused=[("/opt/liba.so", "a pipe"), ("/dev/x.so", "below /dev")])
+    )
     assert refused.startswith("frames in /opt/liba.so: it is a pipe, and 1 more like it")
     assert obstacles.pystack_would_open("/opt/liba.so", "a pipe").endswith("analyze the core where it was made")
     assert "--executable PATH" in obstacles.pystack_would_open("/home/liba.so", "on a network mount (nfs4)")
@@ -113,7 +118,7 @@ def test_files_that_were_not_opened_are_told_with_the_reason_and_with_what_to_do
     ids=lambda value: str(value),
 )
 def test_a_program_that_cannot_be_used_is_asked_for(facts: dict[str, Any], words: str) -> None:
-    (sentence,) = obstacles.of_executable("/opt/python3", **facts)
+    (sentence,) = sentences(obstacles.of_executable("/opt/python3", **facts))
     assert sentence.startswith("native stack: /opt/python3") and words in sentence and "--executable" in sentence
 
 
@@ -124,6 +129,6 @@ def test_other_systems_are_told_what_triage_cannot_do_there(
     from triage.native import from_process
 
     monkeypatch.setattr("sys.platform", platform)
-    (sentence,) = from_process(1, crashed=True).missing
+    (sentence,) = sentences(from_process(1, crashed=True).missing)
     assert sentence.startswith("native stack: ")
     assert name in sentence

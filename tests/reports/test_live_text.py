@@ -15,6 +15,7 @@ from triage.crash import (
     Environment,
     ExitStatus,
     Fault,
+    Gap,
     Library,
     NativeFrame,
     Place,
@@ -371,7 +372,7 @@ def hostile_crash() -> Crash:
         primary=1,
         exceptions=(PythonException(HOSTILE, HOSTILE, HOSTILE, place=Place(0, 1)),),
         environment=machine,
-        unread=(HOSTILE,),
+        gaps=(Gap("input", "damaged", None, HOSTILE, HOSTILE),),
         rerun=HOSTILE,
     )
 

@@ -15,6 +15,7 @@ from triage.crash import (
     Environment,
     ExitStatus,
     Fault,
+    Gap,
     NativeFrame,
     Place,
     Process,
@@ -244,7 +245,7 @@ def test_a_log_that_was_printed_is_not_called_hidden(knowledge):
 def test_nothing_that_a_program_chose_formats_mentions_or_refers(knowledge, hangs):
     crash = live(NASTY, hangs=hangs, interpreter=NASTY, hidden_log=NASTY, python=NASTY, os=NASTY)
     error = PythonException(NASTY, NASTY, NASTY, place=Place(0, 1))
-    output = render(told(crash._replace(exceptions=(error,), unread=(NASTY,)), knowledge))
+    output = render(told(crash._replace(exceptions=(error,), gaps=(Gap("input", "damaged", detail=NASTY),)), knowledge))
     assert "alert(1)" in output
     assert not kinds(output) & {"link_open", "image", "em_open", "s_open", "table_open", "html_block", "fence"}
     assert {token.content for token in tokens(output) if token.type == "html_inline"} <= {"<sub>", "</sub>"}

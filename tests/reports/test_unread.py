@@ -8,10 +8,13 @@ import pytest
 from conftest import LOGS
 
 import triage
+from triage.crash import Crash, Gap, Input, Log
+from triage.diagnosis import diagnose
 from triage.knowledge.loading import Knowledge
 from triage.readers.text import lines
 from triage.report import Report
 from triage.reports import markdown, text
+from triage.reports.json_report import as_dict
 
 SAID = " of train.log went unread, so no cause passes for found; analyze the part around the failure by itself"
 
@@ -61,3 +64,24 @@ def test_a_log_whose_end_could_not_be_unpacked_says_so_without_a_figure(knowledg
     assert report.verdict == "uncertain"
     first = text.render(report).splitlines()[2]
     assert first.startswith(f" unread the rest of {path} went unread, so no cause passes for found")
+
+
+def test_a_file_of_windows_that_could_not_be_read_is_named_on_a_screen_by_more_than_its_drive(
+    knowledge: Knowledge,
+) -> None:
+    name = r"C:\logs\train.dmp"
+    gap = Gap("input", "unreadable", None, name, f"{name}: this is a picture; paste the text of the log instead.")
+    crash = Crash(gaps=(gap,), logs=(Log(0, ["some words"]),), inputs=(Input(0, "log", "-"),))
+    report = diagnose(crash, knowledge, version="test")
+    (row,) = [str(line) for line in text.layout(report, 200) if str(line).startswith(" unseen")]
+    assert row.split(None, 1)[1].split(", ")[0] == name
+
+
+def test_what_is_missing_is_told_to_programs_in_words_of_a_closed_set(knowledge: Knowledge) -> None:
+    report = triage.analyze(b"some words of the program\n", exit_code=139, knowledge=knowledge)
+    written = as_dict(report)
+    gaps = written["crash"]["gaps"]
+    assert ("native stack", "no-frames-in-log", "run-under-triage") in [
+        (gap["what"], gap["why"], gap["remedy"]) for gap in gaps
+    ]
+    assert len(gaps) == len(written["not_observable"])

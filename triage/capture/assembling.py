@@ -7,24 +7,30 @@ import signal
 import sys
 import time
 from collections.abc import Sequence
-from io import BytesIO
 
-from triage import digits, patterns, status
+from triage import patterns, status
+from triage.capture.assemble import (
+    Text,
+    dump_of,
+    environment_of_run,
+    hidden_log,
+    notes_as_gaps,
+    output_gaps,
+    read_text,
+    without_our_frames,
+    without_ours,
+)
 from triage.capture.command import Program
-from triage.capture.faults import Note, is_ours
+from triage.capture.faults import Note
 from triage.capture.holding import Held
 from triage.capture.kernel_log import line_about
 from triage.capture.memory import kills_since, memory_facts
 from triage.capture.resources import resources_of
 from triage.capture.stopping import status_of_stopped
 from triage.capture.supervisor import Ended
-from triage.crash import Crash, ExitStatus, Input, Memory, Process, PythonFrame, Role, Thread, merge
-from triage.readers import Source, Unreadable, read
+from triage.crash import Crash, ExitStatus, Gap, Memory, Process, PythonFrame, Role, Thread, merge
 
 _CRASHED = {"SIGSEGV", "SIGABRT", "SIGBUS", "SIGFPE", "SIGILL", "SIGTRAP", "SIGSYS"}
-# From this level on, the lines that name the cause are not printed.
-_HIDES_WARNINGS = 2
-_DUMP_OF = "faulthandler of "
 # What a shell, subprocess, a pool of workers and a dying Python print: the process's number, or fixed words.
 _BY_ITS_PARENT = (
     r"line \d+:\s+\d+ |^\[\d+\]\s*[-+]?\s+\d+ |\(?pid(?:\(s\))?[ =:]*\d+|"
@@ -38,8 +44,9 @@ def crash_of(program: Program, ended: Ended, note: Note) -> Crash:
     from triage.capture.installed import modules_not_found
     from triage.capture.machine import environment_of
 
-    told = merge(_read_all(ended)) if ended.logs or ended.crashed else Crash()
-    processes = _processes(program, ended, told)
+    texts = _texts(ended) if ended.logs or ended.crashed else []
+    told = merge(read_text(text, number) for number, text in enumerate(texts))
+    processes = _processes(program, ended, told, [text.pid for text in texts])
     primary = _primary(processes, ended)
     held = _held(ended, processes[primary].pid)
     facts = held or next(iter(ended.hanging), None)
@@ -49,19 +56,20 @@ def crash_of(program: Program, ended: Ended, note: Note) -> Crash:
         not_found=modules_not_found(told.exceptions),
     )
     return told._replace(
-        exceptions=tuple(error._replace(frames=_theirs(error.frames)) for error in told.exceptions),
+        exceptions=without_ours(told.exceptions),
         processes=processes,
         primary=primary,
         memory=_memory(facts, ended),
         resources=facts.resources if facts else resources_of(None, ended.refusals_before),
-        environment=environment._replace(
-            packages=tuple(dict((*told.environment.packages, *environment.packages)).items()),
-            libraries=environment.libraries or told.environment.libraries,
-            libraries_complete=bool(facts and facts.libraries),
-            loaded_twice=facts.loaded_twice if facts else (),
-            hidden_log=_hidden(facts.note if facts else note, facts),
+        environment=environment_of_run(
+            environment._replace(
+                libraries_complete=bool(facts and facts.libraries),
+                loaded_twice=facts.loaded_twice if facts else (),
+                hidden_log=hidden_log(facts.note, facts.libraries) if facts else hidden_log(note, ()),
+            ),
+            told.environment,
         ),
-        unread=(*told.unread, *program.notes, *_missing(processes[primary], held, ended, note)),
+        gaps=(*told.gaps, *notes_as_gaps(program.notes), *_missing(processes[primary], held, ended, note)),
     )
 
 
@@ -89,22 +97,18 @@ def wait_status_of(ended: Ended) -> ExitStatus:
     return ExitStatus(code=code, name=f"exit {code}", kind="exit", meaning=meaning)
 
 
-def _read_all(ended: Ended) -> list[Crash]:
-    texts = [*ended.logs, *((f"{_DUMP_OF}{held.pid}", held.dump) for held in ended.crashed if held.dump)]
+def _texts(ended: Ended) -> list[Text]:
+    """What there is to read: the output, faulthandler's stacks, and what the system wrote about the death."""
+    texts = [Text(name, content) for name, content in ended.logs]
+    texts += [dump_of(held.pid, held.dump) for held in ended.crashed if held.dump]
     if _died_unseen(ended) and (line := line_about(ended.pid, ended.seconds)):
-        texts.append(("kernel log", line.encode()))
+        texts.append(Text("kernel log", line.encode()))
     if sys.platform == "darwin" and os.WIFSIGNALED(ended.wait_status):
         from triage.capture.crash_reports import crash_report_of
 
         report = crash_report_of(ended.pid, time.time() - ended.seconds)
-        texts += [report] if report else []
-    parts = []
-    for number, (name, content) in enumerate(texts):
-        try:
-            parts.append(read(Source(name, BytesIO(content)), number))
-        except Unreadable as error:
-            parts.append(Crash(inputs=(Input(number, "unreadable", name, complete=False),), unread=(str(error),)))
-    return parts
+        texts += [Text(*report)] if report else []
+    return texts
 
 
 def _died_unseen(ended: Ended) -> bool:
@@ -113,14 +117,14 @@ def _died_unseen(ended: Ended) -> bool:
     return not held and wait_status_of(ended).signal in _CRASHED
 
 
-def _processes(program: Program, ended: Ended, told: Crash) -> tuple[Process, ...]:
+def _processes(program: Program, ended: Ended, told: Crash, of_whom: Sequence[int | None]) -> tuple[Process, ...]:
     """The main process first, then those that crashed or hung, then one that only the output tells of."""
     main = Process(ended.pid, "main", program.shown, wait_status_of(ended))
     found = {ended.pid: main}
     dumps = told.processes[told.primary].threads if told.processes else ()
     for held in (*ended.crashed, *ended.hanging):
-        threads = _threads(held, _dump_of(held, told, dumps)) if held in ended.crashed else held.threads
-        threads = tuple(map(_without_our_frames, threads))
+        threads = _threads(held, _dump_of(held, of_whom, dumps)) if held in ended.crashed else held.threads
+        threads = without_our_frames(threads)
         if held.pid == ended.pid:
             found[held.pid] = main._replace(threads=threads, fault=held.fault, forked_with=held.note.forked_with)
         else:
@@ -160,12 +164,13 @@ def _is_of_a_child(said: ExitStatus, told: Crash, main: ExitStatus | None) -> bo
     return len(log.numbers) - index <= _LAST_LINES and patterns.compile(_BY_ITS_PARENT).search(line) is not None
 
 
-def _dump_of(held: Held, told: Crash, dumps: tuple[Thread, ...]) -> tuple[Thread, ...]:
-    """The threads of its own fault dump; where its script kept that for itself, those that only the output tells of."""
-    of_whom = {source.id: source.name for source in told.inputs if source.name.startswith(_DUMP_OF)}
-    names = [of_whom.get(thread.place.input) if thread.place else None for thread in dumps]
-    wanted = f"{_DUMP_OF}{held.pid}" if held.dump else None
-    return tuple(thread for thread, name in zip(dumps, names, strict=True) if name == wanted)
+def _dump_of(held: Held, of_whom: Sequence[int | None], dumps: tuple[Thread, ...]) -> tuple[Thread, ...]:
+    """The threads of its own fault dump; where its script kept that for itself, those that only the output tells of.
+
+    `of_whom` has for each input the process whose fault dump it is.
+    """
+    wanted = held.pid if held.dump else None
+    return tuple(thread for thread in dumps if (of_whom[thread.place.input] if thread.place else None) == wanted)
 
 
 def _threads(held: Held, dumps: tuple[Thread, ...]) -> tuple[Thread, ...]:
@@ -186,15 +191,6 @@ def _completed(thread: Thread, dumped: tuple[PythonFrame, ...]) -> Thread:
         return thread
     pairs = zip(thread.python_stack, dumped, strict=True)
     return thread._replace(python_stack=tuple(f if f.line else f._replace(line=d.line) for f, d in pairs))
-
-
-def _without_our_frames(thread: Thread) -> Thread:
-    """The thread without the frame of the hook that started it."""
-    return thread._replace(python_stack=_theirs(thread.python_stack))
-
-
-def _theirs(frames: tuple[PythonFrame, ...]) -> tuple[PythonFrame, ...]:
-    return tuple(frame for frame in frames if not is_ours(frame.file))
 
 
 def _is_worker(held: Held) -> bool:
@@ -218,37 +214,26 @@ def _held(ended: Ended, pid: int | None) -> Held | None:
     return next((held for held in (*ended.crashed, *ended.hanging) if held.pid == pid), None)
 
 
-def _hidden(note: Note, held: Held | None) -> str | None:
-    """What hid TensorFlow's log; nothing where TensorFlow was not even loaded."""
-    level = digits.whole(note.log_level)
-    if level is None or level < _HIDES_WARNINGS:
-        return None
-    if held and held.libraries and not any("tensorflow" in library.name for library in held.libraries):
-        return None
-    return f"TF_CPP_MIN_LOG_LEVEL={note.log_level}, set by the {note.log_level_set_by}"
-
-
-def _missing(process: Process, held: Held | None, ended: Ended, note: Note) -> list[str]:
+def _missing(process: Process, held: Held | None, ended: Ended, note: Note) -> list[Gap]:
     """What could not be seen of this run, and why."""
     missing = list(held.missing) if held else []
     died_of = process.exit.signal if process.exit else None
     if held is None and died_of in _CRASHED:
         if process.pid == ended.pid and note.hooked and not note.has_file:
-            missing.append(
-                "native stack: the limit on open files is too low for a file of ours (raise it: ulimit -n 1024)"
-            )
+            detail = "the limit on open files is too low for a file of ours (raise it: ulimit -n 1024)"
+            missing.append(Gap("native stack", "open-files", "raise-limit", detail=detail))
         elif process.pid == ended.pid and note.hooked:
-            missing.append(
-                "native stack: the process died before its handler could run; its stack was used up, it has handlers "
-                "of its own, or it closed our file"
+            detail = (
+                "the process died before its handler could run; its stack was used up, it has handlers of its own, "
+                "or it closed our file"
             )
+            missing.append(Gap("native stack", "no-handler", detail=detail))
         else:
-            missing.append(
-                "native stack: our hook did not run in this process (python -I, -E or -S, an emptied environment, "
-                "no Python at all, or no room for its files in /dev/shm and TMPDIR)"
+            detail = (
+                "our hook did not run in this process (python -I, -E or -S, an emptied environment, no Python at "
+                "all, or no room for its files in /dev/shm and TMPDIR)"
             )
+            missing.append(Gap("native stack", "not-hooked", detail=detail))
     elif died_of == signal.Signals.SIGKILL.name:
-        missing.append("native stack: a process that is killed leaves none")
-    if not ended.output_is_read:
-        missing.append("standard output: it went elsewhere than standard error, and was not read")
-    return missing
+        missing.append(Gap("native stack", "killed", detail="a process that is killed leaves none"))
+    return [*missing, *output_gaps(output_is_read=ended.output_is_read)]

@@ -11,7 +11,7 @@ from triage import status
 from triage.capture import processes
 from triage.capture.command import shortened
 from triage.capture.faults import FaultDirectory, Note
-from triage.crash import ExitStatus, Fault, Library, Log, Memory, Resources, Thread
+from triage.crash import ExitStatus, Fault, Gap, Library, Log, Memory, Resources, Thread
 
 # A dump is written in one go; when it has not grown for this long it is whole.
 _QUIET = 0.03
@@ -35,7 +35,7 @@ class Held(NamedTuple):
     resources: Resources = Resources()
     libraries: tuple[Library, ...] = ()
     loaded_twice: tuple[str, ...] = ()
-    missing: tuple[str, ...] = ()
+    missing: tuple[Gap, ...] = ()
 
 
 def read_crashed(pid: int, faults: FaultDirectory, number: int | None = None, *, why_not_native: str = "") -> Held:
@@ -44,8 +44,9 @@ def read_crashed(pid: int, faults: FaultDirectory, number: int | None = None, *,
     `number` is the signal where the dump does not tell it, because the script keeps the dump for itself. A reason in
     `why_not_native` leaves the native stack unread, and the report tells it.
     """
-    dump = _whole_dump(pid, faults) if number is None else b""
-    number = number or _signal_in(dump)
+    dump = b""
+    if number is None:
+        dump, number = _whole_dump(pid, faults)
     if not faults.is_open_in(pid):
         # It is dead already, or its number is another process's here.
         note = faults.note(pid)
@@ -69,7 +70,7 @@ def _read(pid: int, faults: FaultDirectory, dump: bytes, *, crashed: bool, why_n
     try:
         return _all_of(pid, faults, dump, crashed=crashed, why_not_native=why_not_native)
     except Exception as error:  # a bug of ours must not cost the child its own death and exit code
-        missing = (f"the process: reading it failed, a bug of ours: {error!r}",)
+        missing = (Gap("process", "bug", detail=f"reading it failed, a bug of ours: {error!r}"),)
         return Held(pid, "?", processes.parent_of(pid), faults.note(pid), dump, missing=missing)
 
 
@@ -91,27 +92,30 @@ def _all_of(pid: int, faults: FaultDirectory, dump: bytes, *, crashed: bool, why
         loaded_twice=loaded_twice(paths),
     )
     if why_not_native:
-        return held._replace(missing=(f"native stack: not looked for ({why_not_native})",))
+        gap = Gap("native stack", "not-looked-for", detail=f"not looked for ({why_not_native})")
+        return held._replace(missing=(gap,))
     from triage.native import from_process
 
     try:
         collected = from_process(pid, crashed=crashed, budget=_COLLECTING_TAKES_AT_MOST)
     except Exception as error:  # a bug in a collector must not cost the child its own death and exit code
-        return held._replace(missing=(f"native stack: reading it failed, a bug of ours: {error!r}",))
+        return held._replace(
+            missing=(Gap("native stack", "bug", detail=f"reading it failed, a bug of ours: {error!r}"),)
+        )
     return held._replace(threads=collected.threads, fault=collected.fault, missing=collected.missing)
 
 
-def _whole_dump(pid: int, faults: FaultDirectory) -> bytes:
-    """The dump once it no longer grows."""
+def _whole_dump(pid: int, faults: FaultDirectory) -> tuple[bytes, int | None]:
+    """The dump once it no longer grows, and the signal that it names."""
     until = time.monotonic() + _DUMP_TAKES_AT_MOST
     dump = faults.dump(pid)
     while time.monotonic() < until:
         time.sleep(_QUIET)
         now = faults.dump(pid)
-        if now == dump and _signal_in(now):
-            break
+        if now == dump and (number := _signal_in(now)):
+            return dump, number
         dump = now
-    return dump
+    return dump, _signal_in(dump)
 
 
 def _signal_in(dump: bytes) -> int | None:

@@ -102,8 +102,9 @@ def command(
                 status = max(status, _defect(error, files, several=several))
                 continue
             unread = [entry for entry in report.crash.inputs if entry.kind == "unreadable"]
-            for sentence in report.crash.unread if unread else ():
-                say(sentence)
+            for gap in report.crash.gaps:
+                if gap.why == "unreadable":
+                    say(gap.detail)
             status = max(status, _status(report, bool(unread)))
             if unread and len(unread) == len(files):
                 continue

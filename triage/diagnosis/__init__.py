@@ -11,7 +11,7 @@ from triage.diagnosis.questions import next_questions
 from triage.diagnosis.ranking import rank
 from triage.diagnosis.ruling_out import ruled_out
 from triage.diagnosis.stack_key import stack_key
-from triage.diagnosis.verdict import not_observable, summarise, topic_of, verdict_of
+from triage.diagnosis.verdict import summarise, topic_of, verdict_of, with_all_gaps
 from triage.knowledge.loading import Knowledge
 from triage.report import DIAGNOSED, NO_CRASH, UNCERTAIN, UNKNOWN, Diagnosis, OtherCrash, Reliability, Report, Verdict
 
@@ -23,6 +23,7 @@ def diagnose(crash: Crash, knowledge: Knowledge, *, version: str, top: int = 5) 
     ranking = rank(facts, knowledge)
     verdict = verdict_of(facts, knowledge, ranking)
     diagnoses = () if verdict == NO_CRASH else diagnoses_of(facts, knowledge, ranking, top)
+    seen = with_all_gaps(crash, knowledge)
     return Report(
         version=version,
         signatures=knowledge.digest,
@@ -30,11 +31,11 @@ def diagnose(crash: Crash, knowledge: Knowledge, *, version: str, top: int = 5) 
         verdict=verdict,
         summary=summarise(crash, knowledge, verdict, diagnoses),
         stack_key=stack_key(crash),
-        crash=crash,
+        crash=seen,
         diagnoses=diagnoses,
         unknown_confidence=0.0 if verdict == NO_CRASH else round(ranking.unknown, 4),
         ruled_out=() if verdict == NO_CRASH else ruled_out(crash, knowledge, ranking, diagnoses),
-        not_observable=not_observable(crash, knowledge),
+        not_observable=tuple(gap.sentence for gap in seen.gaps),
         next=() if verdict == NO_CRASH else next_questions(facts, knowledge, ranking, verdict),
         topic=topic_of(crash, knowledge, verdict, diagnoses),
         reliability=_reliability(crash, knowledge, verdict, diagnoses),

@@ -44,7 +44,6 @@ COMMANDS: Mapping[Way, str] = {
     "run again": "triage run SCRIPT",
     "run again with log": "triage run --tf-log SCRIPT",
 }
-_ON_WINDOWS = "python -X faulthandler SCRIPT > crash.log 2>&1"
 # How much trouble an answer is: to say what one saw, to look something up, to let it crash once more.
 TROUBLE: Mapping[Way, float] = {
     "say the exit code": 0.1,
@@ -69,7 +68,9 @@ def next_questions(facts: Facts, knowledge: Knowledge, ranking: Ranking, verdict
     for request, clues in _askable(leading, facts).items():
         gain = expected_gain({scored.signature.cause: share for scored, share in leading}, clues)
         if gain > _LEAST_GAIN:
-            question = Question(ASK[request.what], _command(request.way, crash), would_separate=tuple(clues))
+            question = Question(
+                ASK[request.what], COMMANDS[request.way], would_separate=tuple(clues), answers=request.what
+            )
             worth.append((gain / TROUBLE[request.way], question))
     worth.sort(key=lambda entry: -entry[0])
     # One run answers all that it can answer, so a command is told once, with its best question.
@@ -141,18 +142,12 @@ def _only_raised(crash: Crash) -> bool:
     return bool(crash.exceptions) and not died and not any(thread.crashed for thread in crash.threads)
 
 
-def _command(way: Way, crash: Crash) -> str:
-    """The command that answers a question; `triage run` does not run on Windows yet."""
-    command = COMMANDS[way]
-    return _ON_WINDOWS if crash.environment.os == "windows" and command.startswith("triage run") else command
-
-
 def _hidden_log(crash: Crash) -> list[Question]:
     """The log that would decide was not printed: nothing else is worth trying first."""
     if crash.environment.hidden_log is None or crash.rerun is None:
         return []
     ask = f"What does TensorFlow's own log say? It was hidden ({crash.environment.hidden_log})."
-    return [Question(ask, quoting(crash.run_with_log, crash.rerun), ())]
+    return [Question(ask, quoting(crash.run_with_log, crash.rerun), (), "hidden log")]
 
 
 def _status_advice(crash: Crash, knowledge: Knowledge) -> list[Question]:

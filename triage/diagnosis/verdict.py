@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterator
 
 from triage import patterns
 from triage.clues.facts import Facts
 from triage.clues.findings import Hit
-from triage.crash import Crash, Place
+from triage.crash import Crash, Gap, Place
 from triage.diagnosis.ranking import SURE, Ranking
 from triage.knowledge.loading import Knowledge
 from triage.report import DIAGNOSED, NO_CRASH, UNCERTAIN, UNKNOWN, Diagnosis, Verdict
@@ -48,7 +49,7 @@ _NOT_A_CRASH = {
 def verdict_of(facts: Facts, knowledge: Knowledge, ranking: Ranking) -> Verdict:
     """diagnosed, uncertain, unknown or no-crash."""
     crash = facts.crash
-    if crash.is_empty and crash.unread:
+    if crash.is_empty and crash.gaps:
         return UNKNOWN
     if crash.is_empty or (_was_seen_whole(crash) and nothing_died(facts, knowledge, ranking)):
         return NO_CRASH
@@ -189,42 +190,43 @@ def _is_a_dump_without_a_death(crash: Crash) -> bool:
     return dumped and not said and not any(thread.crashed for thread in crash.threads)
 
 
-def not_observable(crash: Crash, knowledge: Knowledge) -> tuple[str, ...]:
-    """What the inputs do not hold, so that its absence is not taken for an answer."""
-    missing = list(crash.unread)
+def with_all_gaps(crash: Crash, knowledge: Knowledge) -> Crash:
+    """The crash with all that its inputs do not hold, so that its absence is not taken for an answer."""
+    return crash._replace(gaps=(*crash.gaps, *_further_gaps(crash, knowledge)))
+
+
+def _further_gaps(crash: Crash, knowledge: Knowledge) -> Iterator[Gap]:
+    """What no reader has said to be missing, and is."""
     if crash.is_empty:
-        return tuple(missing)
+        return
     threads = crash.threads
-    if crash.exit is None and not _told(missing, "exit status"):
-        missing.append("exit status: not told (give it with --exit-code)")
-    if not any(thread.native_stack for thread in threads) and not _told(missing, "native stack") and not raised(crash):
+    if crash.exit is None and not crash.lacks("exit status"):
+        yield Gap("exit status", "not-told", "give-exit-code", detail="not told (give it with --exit-code)")
+    if not any(thread.native_stack for thread in threads) and not crash.lacks("native stack") and not raised(crash):
         if crash.rerun is None:
-            missing.append("native stack: the log holds none (run it with triage run)")
+            detail = "the log holds none (run it with triage run)"
+            yield Gap("native stack", "no-frames-in-log", "run-under-triage", detail=detail)
         elif crash.exit is None or crash.exit.is_death:
-            missing.append("native stack: none was read")
+            yield Gap("native stack", "none-read", detail="none was read")
     has_python = any(thread.python_stack for thread in threads) or any(error.frames for error in crash.exceptions)
-    if not has_python and not any(_of_python(text) for text in missing):
-        missing.append("Python stack: there is none" + (" (run it with triage run)" if crash.rerun is None else ""))
+    if not has_python and not crash.lacks("Python stack"):
+        if crash.rerun is None:
+            detail = "there is none (run it with triage run)"
+            yield Gap("Python stack", "no-frames-in-log", "run-under-triage", detail=detail)
+        else:
+            yield Gap("Python stack", "none-read", detail="there is none")
     if crash.memory.peak_bytes is None:
-        missing.append("memory: nothing here tells the peak")
+        yield Gap("memory", "not-told", detail="nothing here tells the peak")
     if not patterns.LINEAR_TIME:
-        missing.append("RE2 is not installed here: patterns ran on Python's own engine")
-    missing += [f"signature skipped: {problem}" for problem in knowledge.problems]
-    return tuple(missing)
-
-
-def _of_python(missing: str) -> bool:
-    what = missing.split(":")[0]
-    return "Python stack" in what or "Python frames" in what
+        detail = "RE2 is not installed here: patterns ran on Python's own engine"
+        yield Gap("patterns", "not-installed", "install", "RE2", detail)
+    for problem in knowledge.problems:
+        yield Gap("signature", "ignored", detail=str(problem))
 
 
 def raised(crash: Crash) -> bool:
     """Whether it ended by a Python exception, of which there is no native stack to miss."""
     return bool(crash.exceptions) and crash.exit is not None and not crash.exit.is_death
-
-
-def _told(missing: list[str], what: str) -> bool:
-    return any(text.startswith(what) for text in missing)
 
 
 def topic_of(crash: Crash, knowledge: Knowledge, verdict: Verdict, diagnoses: tuple[Diagnosis, ...]) -> str | None:

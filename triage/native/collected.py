@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from triage.crash import ExitStatus, Fault, Library, Thread
+from triage.crash import ExitStatus, Fault, Gap, Library, Thread
 
 
 class Collected(NamedTuple):
-    """Threads with their stacks, innermost frame first, the fault, and a sentence for each thing that is missing.
+    """Threads with their stacks, innermost frame first, the fault, and what could not be had.
 
     What follows `missing` is known of cores only, save the version of Python.
     """
 
     threads: tuple[Thread, ...] = ()
     fault: Fault | None = None
-    missing: tuple[str, ...] = ()
+    missing: tuple[Gap, ...] = ()
     python: str | None = None
     exit: ExitStatus | None = None
     pid: int | None = None

@@ -7,7 +7,7 @@ import re
 import time
 
 from triage import status
-from triage.crash import Access, Fault
+from triage.crash import Access, Fault, Gap
 from triage.native import mixed_stacks, obstacles
 from triage.native.collected import Collected
 from triage.native.collecting import STACK_SHARE, Target, Told, ask_gdb, collected, grounded, suspect_in
@@ -75,7 +75,7 @@ def collect_core(path: str, *, executable: str | None, budget: float, core: Core
                 refused=None if given or not found else files.look(found).why,
             ),
             *(obstacles.of_stacks(mixed, told, "the core") if real or mixed.failure == "names" else ()),
-            *obstacles.of_fault(told, crashed=crashed, what="faulting instruction", remedy=""),
+            *obstacles.of_fault(told, crashed=crashed, what="faulting instruction", advice=""),
             *_of_libraries(named, program),
         ),
         python=answer.python or _python_version(mapped),
@@ -100,7 +100,7 @@ def _stacks(path: str, program: str | None, named: ProgramFiles, map: MemoryMap,
     return grounded(mixed_stacks.of_core(path, program, seconds, folder), map)
 
 
-def _of_libraries(named: ProgramFiles, program: str | None) -> tuple[str, ...]:
+def _of_libraries(named: ProgramFiles, program: str | None) -> tuple[Gap, ...]:
     """What is wrong with the libraries; of the program itself it has been said."""
     absent, other = ([name for name in names if name != program] for names in (named.absent, named.other))
     refused = [(name, why) for name, why in named.refused if name != program]
@@ -136,7 +136,7 @@ def _quoted(path: str) -> str:
     return f'"{whole}"'
 
 
-def _wrong(core: CoreFile, map: MemoryMap, given: str) -> str | None:
+def _wrong(core: CoreFile, map: MemoryMap, given: str) -> Gap | None:
     """Why the program that the person named cannot be the core's."""
     try:
         what = opened(os.path.realpath(given)).why

@@ -1,4 +1,4 @@
-"""Why a process could not be looked into, and what the person can do about it: one sentence each."""
+"""Why a process could not be looked into, and what the person can do about it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import shutil
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
+
+from triage.crash import Gap, Lacking
 
 if TYPE_CHECKING:
     from triage.native.collecting import Told
@@ -21,15 +23,14 @@ _MANAGERS = (
     ("zypper", "zypper install"),
     ("conda", "conda install -c conda-forge"),
 )
-FACTS = "registers, faulting instruction and fault address"
-_STACKS = "native stack and Python stack"
+_STACKS: Lacking = "native stack and Python stack"
 _WITHOUT_RIGHT = "or call faulthandler.dump_traceback_later(60) in the script, which needs no such right"
 _NO_RIGHT = ("operation not permitted", "permission denied")
 _FEW_FILES = 32
 _ABSENT = ("ModuleNotFoundError", "ImportError")
 
 
-def of_process(pid: int, mixed: Mixed, told: Told, *, crashed: bool) -> tuple[str, ...]:
+def of_process(pid: int, mixed: Mixed, told: Told, *, crashed: bool) -> tuple[Gap, ...]:
     """What could not be had from a living process, with what to do about it."""
     from triage.native.holding import state_of
 
@@ -42,55 +43,60 @@ def of_process(pid: int, mixed: Mixed, told: Told, *, crashed: bool) -> tuple[st
     return (*of_stacks(mixed, told, f"process {pid}"), *of_fault(told, crashed=crashed))
 
 
-def of_stacks(mixed: Mixed, told: Told, where: str) -> tuple[str, ...]:
+def of_stacks(mixed: Mixed, told: Told, where: str) -> tuple[Gap, ...]:
     """What pystack could not give; gdb has no Python frames, and gives native ones in its place if it can."""
     if mixed.failure is None:
         return ()
-    what = "Python stack" if told.threads else _STACKS
+    what: Lacking = "Python stack" if told.threads else _STACKS
     if mixed.failure == "names":
-        return (f"{what}: {mixed.detail}",)
+        return (Gap(what, "not-permitted", "analyze-where-made", detail=mixed.detail),)
     if _are_few(mixed.detail):
         return (_too_few_files(what, "pystack"),)
     if mixed.failure in _ABSENT:
         return (no_pystack(what),)
     if mixed.failure == "timeout":
-        return (f"{what}: pystack took too long over {where}; try again when the machine is less busy",)
+        detail = f"pystack took too long over {where}; try again when the machine is less busy"
+        return (Gap(what, "timeout", "run-again", "pystack", detail),)
     if mixed.failure in ("crash", "start", "answer"):
-        return (f"{what}: pystack failed on {where} ({mixed.detail}); 'pip install --upgrade pystack' may help",)
-    return (f"{what}: pystack finds no Python that it knows in {where}; it reads CPython 2.7 and 3.6 or newer",)
+        detail = f"pystack failed on {where} ({mixed.detail}); 'pip install --upgrade pystack' may help"
+        return (Gap(what, "failed", "upgrade", "pystack", detail),)
+    detail = f"pystack finds no Python that it knows in {where}; it reads CPython 2.7 and 3.6 or newer"
+    return (Gap(what, "failed", None, "pystack", detail),)
 
 
-def of_executable(found: str | None, *, is_there: bool, is_other: bool, refused: str | None = None) -> tuple[str, ...]:
+def of_executable(found: str | None, *, is_there: bool, is_other: bool, refused: str | None = None) -> tuple[Gap, ...]:
     """What is wrong with the program that a core belongs to; `refused` is why it may not even be opened."""
     if found is None:
-        return ("native stack: the core does not tell which program made it; name it with --executable PATH",)
+        detail = "the core does not tell which program made it; name it with --executable PATH"
+        return (Gap("native stack", "not-told", "give-executable", detail=detail),)
     if refused:
-        return (f"native stack: {found}, which the core names, is {refused}; name the program with --executable PATH",)
+        detail = f"{found}, which the core names, is {refused}; name the program with --executable PATH"
+        return (Gap("native stack", "not-permitted", "give-executable", found, detail),)
     if is_other:
-        return (
-            f"native stack: {found} is another build now than the one that made the core; "
-            "give that one with --executable PATH",
-        )
+        detail = f"{found} is another build now than the one that made the core; give that one with --executable PATH"
+        return (Gap("native stack", "another-build", "give-executable", found, detail),)
     if not is_there:
-        return (
-            f"native stack: {found}, which made the core, is not on this machine; copy it here and give --executable",
-        )
+        detail = f"{found}, which made the core, is not on this machine; copy it here and give --executable"
+        return (Gap("native stack", "not-here", "give-executable", found, detail),)
     return ()
 
 
-def not_there(given: str) -> str:
+def not_there(given: str) -> Gap:
     """No file has the name that the person gave for the program."""
-    return f"--executable {given}: there is no such file, and it was not used"
+    detail = f"--executable {given}: there is no such file, and it was not used"
+    return Gap("program", "not-here", "give-executable", given, detail)
 
 
-def not_a_file(given: str, what: str) -> str:
+def not_a_file(given: str, what: str) -> Gap:
     """The person named something that is no program."""
-    return f"--executable {given}: this is {what} and no program, and it was not used"
+    detail = f"--executable {given}: this is {what} and no program, and it was not used"
+    return Gap("program", "ignored", "give-executable", given, detail)
 
 
-def not_the_one(given: str) -> str:
+def not_the_one(given: str) -> Gap:
     """The person named a program that the core is not of."""
-    return f"--executable {given}: this is not the program that made the core (its build id differs); it was not used"
+    detail = f"--executable {given}: this is not the program that made the core (its build id differs); it was not used"
+    return Gap("program", "another-build", "give-executable", given, detail)
 
 
 def of_libraries(
@@ -98,19 +104,23 @@ def of_libraries(
     other: Sequence[str],
     unproven: Sequence[str] = (),
     refused: Sequence[tuple[str, str]] = (),
-) -> tuple[str, ...]:
+) -> tuple[Gap, ...]:
     """Which files of a core are not those of this machine, may be others, or were not opened and why."""
     said = []
     if absent:
-        said.append(f"frames in {_some(absent)}: not on this machine; analyze the core where it was made")
+        detail = f"frames in {_some(absent)}: not on this machine; analyze the core where it was made"
+        said.append(Gap("frames", "not-here", "analyze-where-made", _some(absent), detail))
     if other:
-        said.append(f"frames in {_some(other)} may be wrong or lack names: another build is installed now")
+        detail = f"frames in {_some(other)} may be wrong or lack names: another build is installed now"
+        said.append(Gap("frames", "another-build", "analyze-where-made", _some(other), detail))
     if unproven:
-        said.append(f"names of frames in {_some(unproven)} may be wrong: the core does not hold which build was loaded")
+        detail = f"names of frames in {_some(unproven)} may be wrong: the core does not hold which build was loaded"
+        said.append(Gap("frames", "not-told", None, _some(unproven), detail))
     if refused:
         (path, why), *more = refused
         others = f", and {len(more)} more like it" if more else ""
-        said.append(f"frames in {path}: it is {why}{others}, and no such file is opened because a core names it")
+        detail = f"frames in {path}: it is {why}{others}, and no such file is opened because a core names it"
+        said.append(Gap("frames", "not-permitted", None, path, detail))
     return tuple(said)
 
 
@@ -133,21 +143,22 @@ def _some(paths: Sequence[str]) -> str:
 
 
 def of_fault(
-    told: Told, *, crashed: bool, what: str = FACTS, remedy: str = "; a newer gdb may help"
-) -> tuple[str, ...]:
+    told: Told, *, crashed: bool, what: Lacking = "fault", advice: str = "; a newer gdb may help"
+) -> tuple[Gap, ...]:
     """What gdb could not give."""
     if told.failure == "names":
         return ()  # said of the stacks already
     if told.failure == "absent":
         return (no_gdb(what),)
     if told.failure == "timeout":
-        return (f"{what}: gdb took too long; try again when the machine is less busy",)
+        detail = "gdb took too long; try again when the machine is less busy"
+        return (Gap(what, "timeout", "run-again", "gdb", detail),)
     if told.failure and _are_few(told.failure):
         return (_too_few_files(what, "gdb"),)
     if told.failure:
-        return (f"{what}: gdb failed ({told.failure.rstrip('.')}){remedy}",)
+        return (Gap(what, "failed", "upgrade", "gdb", f"gdb failed ({told.failure.rstrip('.')}){advice}"),)
     if crashed and told.found is None:
-        return (f"{what}: no thread stands in the handler of a fatal signal",)
+        return (Gap(what, "no-handler", None, "gdb", "no thread stands in the handler of a fatal signal"),)
     return ()
 
 
@@ -164,47 +175,50 @@ def _are_few(reason: str) -> bool:
     return 0 <= resource.getrlimit(resource.RLIMIT_NOFILE)[0] < _FEW_FILES
 
 
-def _too_few_files(what: str, program: str) -> str:
-    return (
-        f"{what}: {program} could not open its files, too many are open already; raise the limit with 'ulimit -n 1024'"
-    )
+def _too_few_files(what: Lacking, program: str) -> Gap:
+    detail = f"{program} could not open its files, too many are open already; raise the limit with 'ulimit -n 1024'"
+    return Gap(what, "open-files", "raise-limit", program, detail)
 
 
-def no_gdb(what: str) -> str:
+def no_gdb(what: Lacking) -> Gap:
     """gdb is not installed."""
     manager = next((command for program, command in _MANAGERS if shutil.which(program)), None)
     pip = "'pip install crash-triage[gdb]'"
     how = f"'{manager} gdb' or {pip}" if manager else pip
-    return f"{what}: gdb is not installed; install it with {how}"
+    return Gap(what, "not-installed", "install", "gdb", f"gdb is not installed; install it with {how}")
 
 
-def no_pystack(what: str) -> str:
+def no_pystack(what: Lacking) -> Gap:
     """pystack is not installed, which happens where it has no wheel."""
-    return f"{what}: pystack is not installed; install it with 'pip install pystack'"
+    detail = "pystack is not installed; install it with 'pip install pystack'"
+    return Gap(what, "not-installed", "install", "pystack", detail)
 
 
-def not_linux() -> str:
+def not_linux() -> Gap:
     """Another system: neither pystack nor our use of gdb works there."""
     name = {"darwin": "macOS", "win32": "Windows"}.get(sys.platform, sys.platform)
     reports = (
         "; its own crash report, if it wrote one, is in ~/Library/Logs/DiagnosticReports" if name == "macOS" else ""
     )
-    return f"native stack: it can be taken from a live process on Linux only, and this is {name}{reports}"
+    detail = f"it can be taken from a live process on Linux only, and this is {name}{reports}"
+    return Gap("native stack", "wrong-system", None, name, detail)
 
 
-def gone(pid: int) -> str:
+def gone(pid: int) -> Gap:
     """The process ended before it could be looked at."""
-    return f"native stack: process {pid} had ended before its stack could be taken; run it again"
+    detail = f"process {pid} had ended before its stack could be taken; run it again"
+    return Gap("native stack", "gone", "run-again", str(pid), detail)
 
 
-def refused(pid: int, *, crashed: bool) -> str:
+def refused(pid: int, *, crashed: bool) -> Gap:
     """The kernel does not let us trace the process; the reason is looked for, so that the advice fits.
 
     A crash has its Python stack from faulthandler all the same; a hang has none at all.
     """
-    what = "native stack" if crashed else _STACKS
+    what: Lacking = "native stack" if crashed else _STACKS
     more = "" if crashed else f"; {_WITHOUT_RIGHT}"
-    return f"{what}: the kernel does not let triage look into process {pid} ({_why_refused(pid)}{more}"
+    detail = f"the kernel does not let triage look into process {pid} ({_why_refused(pid)}{more}"
+    return Gap(what, "not-permitted", "allow-tracing", str(pid), detail)
 
 
 def _why_refused(pid: int) -> str:

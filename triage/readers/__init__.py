@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from triage.crash import Crash
+from triage.crash import Crash, Gap
 from triage.readers.interface import Reader, Unreadable
 from triage.readers.sniffing import PACKED, SNIFF_BYTES, sniff
 from triage.readers.source import Source
@@ -45,7 +45,8 @@ def of_one_process(parts: list[Crash]) -> list[Crash]:
         if first is not None and pid not in (None, first):
             name = part.inputs[0].name
             note = f"{name} is the {kind} of another process ({pid}, not {first}); analyze it by itself"
-            part = Crash(inputs=part.inputs, unread=(note,))
+            gap = Gap("input", "another-process", "analyze-by-itself", name, note)
+            part = Crash(inputs=part.inputs, gaps=(gap,))
         first = pid if first is None else first
         kept.append(part)
     return kept

@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Callable
 from typing import BinaryIO, cast
 
-from triage.crash import Crash, Input, LeftOut
+from triage.crash import Crash, Gap, Input, LeftOut
 from triage.readers.interface import Reader, Stream, Unreadable
 from triage.readers.sniffing import PACKED, SNIFF_BYTES, sniff
 
@@ -37,7 +37,7 @@ class PackedReader:
             return crash
         inputs = tuple(_cut_off(entry) for entry in crash.inputs)
         note = f"{name} is damaged ({unpacked.damage}); what stands before was read"
-        return crash._replace(inputs=inputs, unread=(note, *crash.unread))
+        return crash._replace(inputs=inputs, gaps=(Gap("input", "damaged", "copy-again", name, note), *crash.gaps))
 
 
 def _cut_off(entry: Input) -> Input:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from triage.crash import Crash, PythonFrame, Thread, base_name
+from triage.crash import Crash, Gap, PythonFrame, Thread, base_name
 from triage.frames import crash_frames, is_own, module_owner, name_of
 from triage.patterns import compile as pattern
 from triage.report import DIAGNOSED, NO_CRASH, Question, Report
@@ -19,7 +19,6 @@ _SYSTEMS = {"linux": "Linux", "windows": "Windows", "macos": "macOS"}
 _TELLING_LIBRARY = (
     r"(?i)^(?:cud|cub|cuf|cus|nv|zlibwapi|_?pywrap|tensorflow|python3|libiomp|libomp|vcomp|torch|c10|onnx)"
 )
-_SHOW_LOG = " --tf-log "
 
 
 class HiddenLog(NamedTuple):
@@ -47,10 +46,9 @@ def not_read(crash: Crash) -> list[str]:
     ]
 
 
-def unseen(report: Report) -> tuple[str, ...]:
+def unseen(report: Report) -> tuple[Gap, ...]:
     """What the inputs do not hold, without what was said first."""
-    said = tuple(f"{entry.left_out.label} of {entry.name}:" for entry in report.crash.partly_read if entry.left_out)
-    return tuple(text for text in report.not_observable if not (said and text.startswith(said)))
+    return tuple(gap for gap in report.crash.gaps if gap.why != "left-out")
 
 
 def hidden_log(report: Report) -> HiddenLog | None:
@@ -67,7 +65,7 @@ def hidden_log(report: Report) -> HiddenLog | None:
 def questions(report: Report) -> tuple[Question, ...]:
     """What to find out next, without what was said first."""
     said = hidden_log(report) is not None
-    return tuple(question for question in report.next if not (said and _SHOW_LOG in (question.run or "")))
+    return tuple(question for question in report.next if not (said and question.answers == "hidden log"))
 
 
 def died(crash: Crash) -> str | None:

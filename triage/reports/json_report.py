@@ -24,7 +24,6 @@ NOT_WRITTEN: dict[type, dict[str, str]] = {
         "exceptions": "exception, with those before it as its chain",
         "logs": "the input itself; what is quoted of it stands in the evidence",
         "records": "lines of the input; those that count stand in the evidence",
-        "unread": "not_observable",
         "others": "other_crashes",
     },
     PythonException: {"offset": "a place in the text as we cleaned it, which nobody else has"},

@@ -31,7 +31,7 @@ def render(report: Report) -> str:
     parts += _list("Ruled out", [f"{_code(entry.cause)}: {_escape(entry.because)}" for entry in report.ruled_out])
     parts += _list("Came closest", [_near(near) for near in report.nearest])
     parts += _list("Heard elsewhere", [_escape(one.text) for one in report.hearsay])
-    parts += _list("Not seen", [_escape(text) for text in happened.unseen(report)])
+    parts += _list("Not seen", [_escape(gap.sentence) for gap in happened.unseen(report)])
     parts += _list("Next", [_escape(q.ask) + (f" {_code(q.run)}" if q.run else "") for q in happened.questions(report)])
     hidden = ", ".join(f"{count} {kind}" for kind, count in report.redactions)
     closing = f"triage {report.version}, signatures {report.signatures[:19]}" + (

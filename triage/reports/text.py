@@ -132,8 +132,7 @@ def _rows(report: Report, most: dict[str, int] | None) -> list[Row]:
         line = f" (line {crash.place.line})" if crash.place and crash.place.line else ""
         rows.append(Row("also", f"{crash.cause or crash.verdict}: {crash.summary}{line}"))
     if report.verdict not in (DIAGNOSED, NO_CRASH):
-        unseen = happened.unseen(report)
-        missing = [text.split(":")[0] for text in unseen] if on_screen else unseen
+        missing = [gap.label if on_screen else gap.sentence for gap in happened.unseen(report)]
         if missing:
             rows.append(Row("unseen", (", " if on_screen else "; ").join(missing)))
     elif not on_screen:

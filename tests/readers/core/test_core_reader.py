@@ -15,6 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from building import sentences
 from conftest import TRIAGE
 from dying import core_of
 
@@ -56,7 +57,7 @@ def assert_told(crash: Crash) -> None:
 def test_a_core_becomes_a_process_with_its_threads_and_its_fault(core: Path, scratch: Path) -> None:
     crash = read(Source.of(core), 3)
     assert_told(crash)
-    assert crash.unread == ()
+    assert sentences(crash.gaps) == ()
     assert crash.inputs[0].complete
     assert crash.inputs[0].id == 3
     assert crash.exit and crash.exit.place and crash.exit.place.input == 3
@@ -96,7 +97,7 @@ def test_a_compressed_core_is_unpacked_aside_and_nothing_is_left(
     packed.write_bytes(PACKERS[packer](core.read_bytes()))
     crash = read(Source.of(packed), 0)
     assert_told(crash)
-    assert crash.unread == ()
+    assert sentences(crash.gaps) == ()
     assert list(scratch.iterdir()) == []
 
 
@@ -110,7 +111,7 @@ def test_a_compressed_core_that_is_cut_off_is_read_as_far_as_it_goes(
     crash = read(Source.of(cut), 0)
     assert crash.exit and crash.exit.signal == "SIGSEGV"
     assert not crash.inputs[0].complete
-    assert any("its end is missing" in sentence for sentence in crash.unread)
+    assert any("its end is missing" in sentence for sentence in sentences(crash.gaps))
     assert list(scratch.iterdir()) == []
 
 
@@ -141,7 +142,8 @@ def test_a_core_that_is_cut_off_says_how_much_is_there(core: Path, share: float,
     assert crash.processes[0].fault and crash.processes[0].fault.address == 8
     size = f"{len(data) / (1 << 20):,.0f} MiB"
     assert any(
-        sentence.startswith(f"{cut} is cut off: ") and f" of {size} are there" in sentence for sentence in crash.unread
+        sentence.startswith(f"{cut} is cut off: ") and f" of {size} are there" in sentence
+        for sentence in sentences(crash.gaps)
     )
 
 
@@ -156,7 +158,7 @@ def test_a_core_with_nothing_in_it_is_refused_in_one_sentence(core: Path, tmp_pa
 
 def test_a_program_that_is_not_there_is_not_said_to_have_made_the_core(core: Path) -> None:
     crash = read(Source.of(core), 0, executable="/no/such/python")
-    assert crash.unread == ("--executable /no/such/python: there is no such file, and it was not used",)
+    assert sentences(crash.gaps) == ("--executable /no/such/python: there is no such file, and it was not used",)
     assert crash.environment.interpreter == os.path.realpath(sys.executable)
     assert_told(crash)
 
@@ -177,7 +179,7 @@ def test_cores_of_two_processes_are_not_taken_for_one(core: Path, tmp_path: Path
     assert kept[3].processes == ()
     assert kept[3].inputs == second.inputs
     pids = second.processes[0].pid, first.processes[0].pid
-    assert kept[3].unread == (
+    assert sentences(kept[3].gaps) == (
         f"{other} is the core of another process ({pids[0]}, not {pids[1]}); analyze it by itself",
     )
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+from building import sentences
 from conftest import REPOSITORY
 from fuzzing.mutating import mutation, originals
 
@@ -24,7 +25,7 @@ def test_a_broken_dump_ends_in_a_report_or_in_one_sentence(number: int, knowledg
     _, data = mutation(number, 3, DUMPS)
     report = triage.analyze(data, knowledge=knowledge)
     if report.crash.inputs[0].kind == "unreadable":
-        (sentence,) = report.crash.unread
+        (sentence,) = sentences(report.crash.gaps)
         assert sentence.endswith(".") and "\n" not in sentence
     else:
         assert report.summary

@@ -13,6 +13,7 @@ from typing import Any
 import jsonschema
 import minidumps
 import pytest
+from building import sentences
 from minidumps import CUDNN, KERNELBASE, NTDLL, PYTHON, TENSORFLOW, DumpBuilder, tensorflow_dump
 
 import triage
@@ -159,7 +160,7 @@ def test_a_dump_without_an_exception_is_of_no_crash() -> None:
 def test_a_dump_that_the_program_asked_for_is_of_no_crash() -> None:
     crash = crash_in(DumpBuilder().thread(1, {"rip": 5}).exception(0x0517A7ED, 5))
     assert crash.exit is None
-    assert any("asked for by the program itself" in text for text in crash.unread)
+    assert any("asked for by the program itself" in text for text in sentences(crash.gaps))
 
 
 # ---------------------------------------------------------------- where
@@ -194,7 +195,7 @@ def test_the_crashed_thread_comes_first_with_its_name() -> None:
 def test_a_lone_frame_in_the_systems_machinery_blames_nobody(base: int) -> None:
     crash = crash_in(tensorflow_dump(0xE06D7363, (0x19930520,), pc=base + 0x100))
     assert crash.processes[0].faulting_module is None
-    assert any(text.startswith("faulting module: ") for text in crash.unread)
+    assert any(text.startswith("faulting module: ") for text in sentences(crash.gaps))
 
 
 def test_arm64_and_x86_registers_are_read() -> None:
@@ -231,7 +232,7 @@ def test_the_library_that_a_delay_load_did_not_find_is_named() -> None:
 
 
 def test_a_folder_of_dlls_that_is_not_there_is_told() -> None:
-    unread = crash_in(tensorflow_dump(), pe_directories=["/no/such/folder"]).unread
+    unread = sentences(crash_in(tensorflow_dump(), pe_directories=["/no/such/folder"]).gaps)
     assert any("/no/such/folder" in text for text in unread)
 
 
@@ -379,21 +380,21 @@ def test_an_absurd_count_is_a_note_and_the_rest_is_read(kind: int, count: int) -
     crash = crash_in(dump)
     assert crash.exit is not None and crash.exit.subcode == 7
     assert not crash.inputs[0].complete
-    assert any(f"claims {count:,} entries" in text for text in crash.unread)
+    assert any(f"claims {count:,} entries" in text for text in sentences(crash.gaps))
     assert crash.environment.libraries_complete == (kind != minidumps.MODULES)
 
 
 def test_a_full_memory_list_with_an_absurd_count_is_a_note() -> None:
     dump = DumpBuilder(flags=minidumps.FULL_MEMORY).thread(1, {"rip": 5}).memory(0x1000, b"x" * 64)
     dump.counts[minidumps.MEMORY64] = 1 << 60
-    assert any("claims 1,152,921,504,606,846,976 entries" in text for text in crash_in(dump).unread)
+    assert any("claims 1,152,921,504,606,846,976 entries" in text for text in sentences(crash_in(dump).gaps))
 
 
 def test_a_dump_that_is_cut_off_says_so() -> None:
     whole = DumpBuilder(flags=minidumps.FULL_MEMORY).thread(1, {"rip": 5}).memory(0x1000, b"x" * 100_000).build()
     crash = crash_in(whole[:-50_000])
     assert not crash.inputs[0].complete
-    assert any("is cut off: 49 KiB of the memory" in text for text in crash.unread)
+    assert any("is cut off: 49 KiB of the memory" in text for text in sentences(crash.gaps))
 
 
 @pytest.mark.parametrize("length", [4, 20, 31, 32, 100])
@@ -421,7 +422,7 @@ def test_the_dump_of_another_process_is_left_out_and_named() -> None:
     one, other = crash_in(tensorflow_dump()), crash_in(tensorflow_dump().process(4712))
     first, second = of_one_process([one, other])
     assert first is one
-    assert second.processes == () and "is the dump of another process (4712, not 4711)" in second.unread[0]
+    assert second.processes == () and "is the dump of another process (4712, not 4711)" in sentences(second.gaps)[0]
 
 
 def test_log_and_dump_are_one_incident() -> None:

@@ -9,6 +9,7 @@ import tracemalloc
 import unicodedata
 
 import pytest
+from building import sentences
 from conftest import LOGS
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -248,8 +249,8 @@ def test_a_progress_bar_of_any_length_is_whole(monkeypatch: pytest.MonkeyPatch) 
 def test_lines_that_lost_their_middle_are_counted_and_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lines, "LONGEST_LINE", 8)
     assert _read(b"short\nabcdEFGHijkl\nend\nabcdEFGHijkl").cut_lines == 2
-    assert (
-        read(Source("a.log", io.BytesIO(b"abcdEFGHijkl\n")), 0).unread[0].startswith("the middle of one line of a.log")
+    assert sentences(read(Source("a.log", io.BytesIO(b"abcdEFGHijkl\n")), 0).gaps)[0].startswith(
+        "the middle of one line of a.log"
     )
 
 
@@ -278,9 +279,9 @@ def test_what_was_left_out_is_told_by_the_reader_as_an_incomplete_input(monkeypa
     _keep(monkeypatch, head=10, tail=20)
     crash = read(Source("week.log", io.BytesIO(_numbered(1000) + b"Killed\n")), 0)
     assert not crash.inputs[0].complete
-    assert len(crash.unread) == 1
-    assert "lines" in crash.unread[0]
-    assert "week.log" in crash.unread[0]
+    assert len(sentences(crash.gaps)) == 1
+    assert "lines" in sentences(crash.gaps)[0]
+    assert "week.log" in sentences(crash.gaps)[0]
     assert crash.exit is not None
     assert crash.exit.place is not None
     assert crash.exit.place.line == 1001

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from building import sentences
 from conftest import LOGS
 from fixture_logs import ROWS as RUNS
 from fixture_logs import crash_in
@@ -32,7 +33,7 @@ def test_a_real_crash_gives_every_kind_of_fact() -> None:
     assert name_of(native.native_stack[2]) == "tensorflow::png::WriteImageToBuffer"
     assert (crash.environment.os, crash.environment.python) == ("linux", "3.11")
     assert crash.exceptions == ()
-    assert crash.unread == ()
+    assert sentences(crash.gaps) == ()
 
 
 # Another process crashed with a dump, and Python ended because of it (one that was killed leaves none).

@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
-import os
-from io import BytesIO
 from typing import TYPE_CHECKING
 
-from triage import digits, status
+from triage import status
+from triage.capture.assemble import (
+    Text,
+    dump_of,
+    environment_of_run,
+    hidden_log,
+    notes_as_gaps,
+    output_gaps,
+    read_text,
+    unreadable,
+    without_our_frames,
+    without_ours,
+)
 from triage.capture.command import Program, shortened
-from triage.capture.faults import Note, is_ours
+from triage.capture.faults import Note
 from triage.capture.stopping import status_of_stopped
 from triage.capture.windows.fault_texts import text_of_crash
 from triage.capture.windows.frames import read_at_once
 from triage.capture.windows.watching import Watched, is_death, signed
-from triage.crash import Crash, ExitStatus, Input, Memory, Process, PythonFrame, Thread, merge
-from triage.readers import Source, Unreadable, read
+from triage.crash import Crash, ExitStatus, Gap, Memory, Process, Thread, merge
+from triage.readers import Unreadable
 
 if TYPE_CHECKING:
     from triage.capture.windows.ended import Ended
-
-_DUMP_OF = "faulthandler of "
-_HIDES_WARNINGS = 2
 
 
 def crash_of(program: Program, ended: Ended) -> Crash:
@@ -30,39 +37,28 @@ def crash_of(program: Program, ended: Ended) -> Crash:
 
     main = main_process(ended)
     texts = _texts(ended, main)
-    parts = [_part(name, content, number) for number, (name, content) in enumerate(texts)]
+    parts = [read_text(text, number) for number, text in enumerate(texts)]
     dumped = {pid: _dump(str(path), len(texts) + n) for n, (pid, path) in enumerate(ended.dumps.items())}
-    told = merge([*parts, *dumped.values()]) if parts or dumped else Crash()
-    python_threads = {
-        int(name.removeprefix(_DUMP_OF)): part.threads
-        for (name, _), part in zip(texts, parts, strict=True)
-        if name.startswith(_DUMP_OF)
-    }
+    told = merge([*parts, *dumped.values()])
+    python_threads = {text.pid: part.threads for text, part in zip(texts, parts, strict=True) if text.pid is not None}
     processes = _processes(program, ended, main, dumped, python_threads)
     primary = _primary(processes, ended)
     pid = processes[primary].pid or main
     note = ended.notes.get(pid, Note())
     environment = environment_of(note.python or program.python, not_found=modules_not_found(told.exceptions))
-    known = told.environment
+    libraries = told.environment.libraries if told.environment.libraries_complete else ()
     return told._replace(
-        exceptions=tuple(error._replace(frames=_theirs(error.frames)) for error in told.exceptions),
+        exceptions=without_ours(told.exceptions),
         processes=processes,
         primary=primary,
         memory=_memory(told.memory, ended.peaks.get(pid)),
-        environment=known._replace(
-            os="windows",
-            python=environment.python or known.python,
-            packages=tuple(dict((*known.packages, *environment.packages)).items()),
-            cpu_flags=known.cpu_flags or environment.cpu_flags,
-            gpus=environment.gpus or known.gpus,
-            interpreter=environment.interpreter,
-            providers=environment.providers,
-            hidden_log=_hidden(note),
+        environment=environment_of_run(
+            environment._replace(os="windows", hidden_log=hidden_log(note, libraries)), told.environment
         ),
-        unread=(
-            *_still_unread(told.unread, processes[primary]),
-            *program.notes,
-            *ended.problems,
+        gaps=(
+            *_still_missing(told.gaps, processes[primary]),
+            *notes_as_gaps(program.notes),
+            *(Gap("dump", "not-written", detail=problem) for problem in ended.problems),
             *_missing(processes[primary], ended),
         ),
     )
@@ -115,11 +111,11 @@ def _with_stacks(process: Process, dumped: dict[int, Crash], stacks: dict[int, t
     python = stacks.get(pid, ())
     from_dump = dumped.get(pid, Crash())
     if not from_dump.processes:
-        return process._replace(threads=tuple(map(_without_our_frames, python)))
+        return process._replace(threads=without_our_frames(python))
     of_dump = from_dump.processes[from_dump.primary]
     threads = _joined(of_dump.threads, python)
     return process._replace(
-        threads=tuple(map(_without_our_frames, threads)),
+        threads=without_our_frames(threads),
         fault=of_dump.fault,
         faulting_module=of_dump.faulting_module,
         dump=of_dump.dump,
@@ -139,25 +135,18 @@ def _joined(native: tuple[Thread, ...], python: tuple[Thread, ...]) -> tuple[Thr
     return (*found, *stacks.values())
 
 
-def _texts(ended: Ended, main: int) -> list[tuple[str, bytes]]:
-    """What there is to read, by name: the output, and faulthandler's stacks of the processes that crashed or hang."""
-    texts = [(name, content) for name, content in ended.logs if content.strip()]
+def _texts(ended: Ended, main: int) -> list[Text]:
+    """What there is to read: the output, and faulthandler's stacks of the processes that crashed or hang."""
+    texts = [Text(name, content) for name, content in ended.logs if content.strip()]
     for process in ended.crashed:
         fatal = process.fatal
         code = fatal.code if fatal else process.exit_code or 0
         pid = main if process.pid == ended.pid else process.pid
         if part := text_of_crash(ended.faults.get(pid, b""), code, fatal.thread if fatal else None):
-            texts.append((f"{_DUMP_OF}{pid}", part))
-    texts += [(f"{_DUMP_OF}{pid}", text) for pid, text in ended.hanging.items() if text]
+            texts.append(dump_of(pid, part))
+    texts += [dump_of(pid, text) for pid, text in ended.hanging.items() if text]
     # A launcher that hands on its child's status is a second teller of the same crash.
-    return list(dict(reversed(texts)).items())[::-1]
-
-
-def _part(name: str, content: bytes, number: int) -> Crash:
-    try:
-        return read(Source(name, BytesIO(content)), number)
-    except Unreadable as error:
-        return Crash(inputs=(Input(number, "unreadable", name, complete=False),), unread=(str(error),))
+    return list({text.name: text for text in reversed(texts)}.values())[::-1]
 
 
 def _dump(path: str, number: int) -> Crash:
@@ -166,7 +155,7 @@ def _dump(path: str, number: int) -> Crash:
     try:
         return read_at_once(Path(path), number)
     except Unreadable as error:
-        return Crash(inputs=(Input(number, "unreadable", path, complete=False),), unread=(str(error),))
+        return unreadable(path, number, error)
 
 
 def _primary(processes: tuple[Process, ...], ended: Ended) -> int:
@@ -188,27 +177,6 @@ def _memory(told: Memory, peak: int | None) -> Memory:
     return Memory(highest, psutil.virtual_memory().total, "the machine's memory", told.oom_kills)
 
 
-def _hidden(note: Note) -> str | None:
-    level = digits.whole(note.log_level)
-    if level is None or level < _HIDES_WARNINGS:
-        return None
-    return f"TF_CPP_MIN_LOG_LEVEL={note.log_level}, set by the {note.log_level_set_by}"
-
-
-def _without_our_frames(thread: Thread) -> Thread:
-    return thread._replace(python_stack=_theirs(thread.python_stack))
-
-
-def _theirs(frames: tuple[PythonFrame, ...]) -> tuple[PythonFrame, ...]:
-    return tuple(frame for frame in frames if not is_ours(os.path.normpath(frame.file)))
-
-
-def _still_unread(sentences: tuple[str, ...], process: Process) -> list[str]:
-    """What a reader missed, without what another teller has told or what we say better: --full is ours."""
-    told_better = _has_python(process) or not _is_full(process)
-    return [text for text in sentences if not (told_better and text.startswith("Python frames:"))]
-
-
 def _has_python(process: Process) -> bool:
     return any(thread.python_stack for thread in process.threads)
 
@@ -217,20 +185,27 @@ def _is_full(process: Process) -> bool:
     return process.dump is not None and process.dump.full_memory
 
 
-def _missing(process: Process, ended: Ended) -> list[str]:
+def _still_missing(gaps: tuple[Gap, ...], process: Process) -> list[Gap]:
+    """What a reader missed, without what another teller has told or what we say better: --full is ours."""
+    told_better = _has_python(process) or not _is_full(process)
+    return [gap for gap in gaps if not (told_better and gap.what == "Python stack")]
+
+
+def _missing(process: Process, ended: Ended) -> list[Gap]:
     """What could not be seen of this run, and why."""
     missing = []
     died_of = process.exit.ntstatus if process.exit else None
     if died_of is not None and process.pid not in ended.dumps:
-        why = "no dump was written" if ended.debugged else "without a debugger (--no-debugger) there was no dump"
-        missing.append(f"native stack: {why}")
+        if ended.debugged:
+            missing.append(Gap("native stack", "not-written", detail="no dump was written"))
+        else:
+            detail = "without a debugger (--no-debugger) there was no dump"
+            missing.append(Gap("native stack", "not-written", "run-with-debugger", detail=detail))
         if died_of == status.FAST_FAIL_STATUS and process.exit and process.exit.subcode is None:
-            missing.append("the kind of fast fail: the exit code alone does not tell it; a dump does")
+            detail = "the exit code alone does not tell it; a dump does"
+            missing.append(Gap("fast fail", "not-told", "run-with-debugger", detail=detail))
     if died_of is not None and not _has_python(process) and not _is_full(process):
         why = "a fast fail runs no handler" if died_of == status.FAST_FAIL_STATUS else "faulthandler wrote none"
-        missing.append(f"Python stack: {why}; with --full the dump itself may hold it")
-    if not ended.errors_are_read:
-        missing.append("standard error: it went to a device and was not read")
-    elif not ended.output_is_read:
-        missing.append("standard output: it went elsewhere than standard error, and was not read")
-    return missing
+        detail = f"{why}; with --full the dump itself may hold it"
+        missing.append(Gap("Python stack", "no-handler", "run-with-full-dump", detail=detail))
+    return [*missing, *output_gaps(output_is_read=ended.output_is_read, errors_are_read=ended.errors_are_read)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from triage.crash import Crash, Environment, Input, Place, Process
+from triage.crash import Crash, Environment, Gap, Input, Place, Process
 from triage.native import from_core
 from triage.native.core_file import CoreFile, NotACore, read_core
 from triage.readers.interface import Stream, Unreadable
@@ -19,7 +19,7 @@ class CoreReader:
         self._executable = executable
 
     def read(self, name: str, input_id: int, head: bytes, rest: Stream) -> Crash:
-        """The facts in a core; what it does not hold, or what is missing here to read it, is said in `unread`."""
+        """The facts in a core; what it does not hold, or what is missing here to read it, is said in `gaps`."""
         with as_file(self._path, name, head, rest) as path:
             try:
                 core = read_core(path)
@@ -51,22 +51,26 @@ def _crash(core: CoreFile, name: str, input_id: int, executable: str | None) -> 
         inputs=(Input(input_id, "core", name, complete=collected.complete),),
         processes=(process,),
         environment=environment,
-        unread=(*_limits(core, name, died=collected.exit is not None), *collected.missing),
+        gaps=(*_limits(core, name, died=collected.exit is not None), *collected.missing),
     )
 
 
-def _limits(core: CoreFile, name: str, *, died: bool) -> tuple[str, ...]:
+def _limits(core: CoreFile, name: str, *, died: bool) -> tuple[Gap, ...]:
     """What the file itself cannot tell."""
     said = []
     if core.is_cut_off:
         share = f"{_size(core.size)} of {_size(core.whole)}"
-        said.append(f"{name} is cut off: {share} are there; lift 'ulimit -c' or the disk's limit for a whole one")
+        detail = f"{name} is cut off: {share} are there; lift 'ulimit -c' or the disk's limit for a whole one"
+        said.append(Gap("input", "cut-off", "raise-limit", name, detail))
     if core.is_damaged:
-        said.append(f"{name} is damaged: some of its headers point outside of it; copy it again if you can")
+        detail = f"{name} is damaged: some of its headers point outside of it; copy it again if you can"
+        said.append(Gap("input", "damaged", "copy-again", name, detail))
     if not core.threads:
-        said.append(f"{name} has no notes that can be read: who died of what is not told")
+        detail = f"{name} has no notes that can be read: who died of what is not told"
+        said.append(Gap("input", "damaged", None, name, detail))
     elif not died:
-        said.append(f"{name} names no deadly signal: it was taken from a process that was alive")
+        detail = f"{name} names no deadly signal: it was taken from a process that was alive"
+        said.append(Gap("input", "alive", None, name, detail))
     return tuple(said)
 
 

@@ -125,21 +125,21 @@ def python_frames(modules: Iterable[Module], memory: AddressSpace, thread_id: in
     """The Python frames of a thread of a 64-bit Windows process."""
     found = next(((module, match) for module in modules if (match := _PYTHON_DLL.fullmatch(module.file))), None)
     if found is None:
-        return PythonStack((), "Python frames: no Python DLL is loaded in this process")
+        return PythonStack((), "no Python DLL is loaded in this process")
     module, match = found
     version = (3, int(match[1]))
     layout = LAYOUTS.get(version)
     if layout is None:
         known = ", ".join(f"{major}.{minor}" for major, minor in LAYOUTS)
-        return PythonStack((), f"Python frames: those of Python 3.{version[1]} cannot be read, only {known}")
+        return PythonStack((), f"those of Python 3.{version[1]} cannot be read, only {known}")
     image = images.image(module)
     runtime = ExportTable(image).addresses.get("_PyRuntime") if image else None
     if runtime is None:
-        return PythonStack((), f"Python frames: this dump does not hold them; {_FULL}")
+        return PythonStack((), f"this dump does not hold them; {_FULL}")
     try:
         return _Interpreter(memory, layout).stack(module.base + runtime, thread_id)
     except NotHeld:
-        return PythonStack((), f"Python frames: this dump does not hold the interpreter's memory; {_FULL}")
+        return PythonStack((), f"this dump does not hold the interpreter's memory; {_FULL}")
 
 
 class _Interpreter:
@@ -154,7 +154,7 @@ class _Interpreter:
             (at for at in self._threads(runtime) if self._number(at + self._layout.thread_id) == thread_id), 0
         )
         if not thread:
-            return PythonStack((), "Python frames: the thread that crashed was not running Python")
+            return PythonStack((), "the thread that crashed was not running Python")
         frames: list[PythonFrame] = []
         try:
             for frame in self._frames(thread):
@@ -163,7 +163,7 @@ class _Interpreter:
             if not frames:
                 raise
         if not frames:
-            return PythonStack((), "Python frames: the thread that crashed was in no Python function")
+            return PythonStack((), "the thread that crashed was in no Python function")
         return PythonStack(tuple(frames))
 
     def _threads(self, runtime: int) -> Iterator[int]:

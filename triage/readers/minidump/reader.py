@@ -101,7 +101,7 @@ class MinidumpReader:
         self._pe_directories = tuple(pe_directories)
 
     def read(self, name: str, input_id: int, head: bytes, rest: Stream) -> Crash:
-        """The facts in a dump; what it does not hold, and which kind of dump would, is said in `unread`."""
+        """The facts in a dump; what it does not hold, and which kind of dump would, is said in `gaps`."""
         with as_file(self._path, name, head, rest) as path:
             try:
                 with DumpFile(path) as dump:
@@ -152,7 +152,7 @@ def _crash_with(
         memory=_memory(facts),
         resources=Resources(threads=facts.linux.threads or len(facts.threads) or None),
         environment=_environment(dump, facts),
-        unread=missing_in(
+        gaps=missing_in(
             dump,
             name,
             died=died is not None,

@@ -1,4 +1,4 @@
-"""What a dump lacks, in sentences that say which kind of dump would hold it, and what in it does not fit together.
+"""What a dump lacks and which kind of dump would hold it, and what in it does not fit together.
 
 Contradictions are told and not smoothed over: they may be of the dump, or of the crash itself.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from triage.crash import NativeFrame, Process, base_name
+from triage.crash import Gap, NativeFrame, Process, Remedy, base_name
 from triage.readers.minidump import file as parts
 from triage.readers.minidump.file import DumpFile
 from triage.readers.minidump.module_list import Module, ModuleMap, look_alike, python_of
@@ -34,53 +34,56 @@ def missing_in(
     system: System,
     walked: Threads,
     notes: Sequence[str],
-) -> tuple[str, ...]:
-    """One sentence for each thing that is not there, what is broken first."""
+) -> tuple[Gap, ...]:
+    """One gap for each thing that is not there, what is broken first."""
     return (
         *_broken(dump, name, lost_bytes),
         *_end(dump, name, died=died, by_request=by_request),
         *_stacks(dump, process, died=died, modules=modules, system=system, walked=walked),
-        *notes[:_MOST_BROKEN],
+        *(Gap("frames", "not-read", "give-pe-dir", detail=note) for note in notes[:_MOST_BROKEN]),
         *_lists(dump, system),
     )
 
 
-def _broken(dump: DumpFile, name: str, lost_bytes: int) -> list[str]:
+def _broken(dump: DumpFile, name: str, lost_bytes: int) -> list[Gap]:
     said = []
     if lost_bytes:
         size = f"{lost_bytes / 1024:,.0f} KiB" if lost_bytes < 10 << 20 else f"{lost_bytes >> 20:,} MiB"
-        said.append(f"{name} is cut off: {size} of the memory that it lists are not there; copy it again if you can")
+        detail = f"{name} is cut off: {size} of the memory that it lists are not there; copy it again if you can"
+        said.append(Gap("input", "cut-off", "copy-again", name, detail))
     if dump.notes:
         shown = "; ".join(dump.notes[:_MOST_BROKEN])
         more = f" (and {len(dump.notes) - _MOST_BROKEN} more)" if len(dump.notes) > _MOST_BROKEN else ""
-        said.append(f"{name} is damaged: {shown}{more}")
+        said.append(Gap("input", "damaged", "copy-again", name, f"{name} is damaged: {shown}{more}"))
     return said
 
 
-def _end(dump: DumpFile, name: str, *, died: bool, by_request: bool) -> list[str]:
+def _end(dump: DumpFile, name: str, *, died: bool, by_request: bool) -> list[Gap]:
     if died:
         return []
     if by_request:
-        return [f"exit status: {name} was asked for by the program itself, which went on; it is not of a crash"]
+        detail = f"{name} was asked for by the program itself, which went on; it is not of a crash"
+        return [Gap("exit status", "alive", None, name, detail)]
     if parts.EXCEPTION in dump.streams or parts.EXCEPTION in dump.broken:
-        return [f"exit status: the exception in {name} can't be read"]
-    return [
-        f"exit status: {name} holds no exception, so it is not of a crash: it was taken by hand, or because the "
-        "program hung"
-    ]
+        return [Gap("exit status", "damaged", None, name, f"the exception in {name} can't be read")]
+    detail = f"{name} holds no exception, so it is not of a crash: it was taken by hand, or because the program hung"
+    return [Gap("exit status", "alive", None, name, detail)]
 
 
 def _stacks(
     dump: DumpFile, process: Process, *, died: bool, modules: Sequence[Module], system: System, walked: Threads
-) -> list[str]:
+) -> list[Gap]:
     said = []
     frames = process.threads[0].native_stack if process.threads else ()
     if died and not frames:
-        said.append("native stack: the dump has no registers of the thread that crashed")
+        said.append(Gap("native stack", "not-held", detail="the dump has no registers of the thread that crashed"))
     elif died and (walked.wanted or len(frames) == 1):
-        said.append(f"native stack: {_how_far(frames)}; {_more_frames(system, walked.wanted)}")
+        detail = f"{_how_far(frames)}; {_more_frames(system, walked.wanted)}"
+        remedy: Remedy = "give-pe-dir" if _is_windows(system) else "make-a-core"
+        said.append(Gap("native stack", "not-held", remedy, walked.wanted or "", detail))
     if died and frames and process.faulting_module is None:
-        said.append("faulting module: the frames that are known lie in the system's own libraries, or in no module")
+        detail = "the frames that are known lie in the system's own libraries, or in no module"
+        said.append(Gap("faulting module", "not-told", detail=detail))
     if python_of(modules) and not any(thread.python_stack for thread in process.threads):
         said.append(_no_python(dump, system, walked.no_python))
     return said
@@ -90,27 +93,32 @@ def _how_far(frames: Sequence[NativeFrame]) -> str:
     return "only its innermost frame is known" if len(frames) == 1 else f"only its inner {len(frames)} frames are known"
 
 
+def _is_windows(system: System) -> bool:
+    """Whether it is a dump of Windows, which it is where nothing else is told."""
+    return system.os in ("windows", None)
+
+
 def _more_frames(system: System, wanted: str | None) -> str:
-    if system.os not in ("windows", None):
+    if not _is_windows(system):
         return "a core would hold them all"
     return f"give the folder of {wanted or 'the DLLs'} with --pe-dir DIR, or {_FULL}"
 
 
-def _no_python(dump: DumpFile, system: System, reason: str | None) -> str:
-    if reason:
-        return reason
-    if system.os not in ("windows", None):
-        return "Python stack: a core would hold it"
-    how = "it could not be read from this dump" if dump.has_full_memory else f"{_FULL} would hold it"
-    return f"Python stack: {how}"
+def _no_python(dump: DumpFile, system: System, reason: str | None) -> Gap:
+    if not _is_windows(system):
+        return Gap("Python stack", "not-held", "make-a-core", detail=reason or "a core would hold it")
+    if dump.has_full_memory:
+        return Gap("Python stack", "not-read", detail=reason or "it could not be read from this dump")
+    return Gap("Python stack", "not-held", "full-dump", detail=reason or f"{_FULL} would hold it")
 
 
-def _lists(dump: DumpFile, system: System) -> list[str]:
+def _lists(dump: DumpFile, system: System) -> list[Gap]:
     said = []
     if parts.MODULES not in dump.streams:
-        said.append("loaded libraries: the dump has no list of modules")
+        said.append(Gap("loaded libraries", "not-held", detail="the dump has no list of modules"))
     if parts.UNLOADED not in dump.streams and system.os == "windows":
-        said.append("unloaded libraries: a dump with MiniDumpWithUnloadedModules would list them")
+        detail = "a dump with MiniDumpWithUnloadedModules would list them"
+        said.append(Gap("unloaded libraries", "not-held", "full-dump", detail=detail))
     return said
 
 

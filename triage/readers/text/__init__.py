@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from triage.crash import Crash, ExitStatus, Input, Log, Process, merge_environment, merge_memory
+from triage.crash import Crash, ExitStatus, Gap, Input, Log, Process, merge_environment, merge_memory
 from triage.readers.interface import Stream
 from triage.readers.text import (
     containers,
@@ -26,7 +26,7 @@ class TextReader:
     """Reads anything a person can paste."""
 
     def read(self, name: str, input_id: int, head: bytes, rest: Stream) -> Crash:
-        """The facts in a log; what was left out of a very large one is said in `unread`.
+        """The facts in a log; what was left out of a very large one is said in `gaps`.
 
         Of several runs the last one that failed is the incident, the others are told beside it.
         """
@@ -37,7 +37,10 @@ class TextReader:
         failed = [crash for crash in crashes if crash.exit and crash.exit.is_failure]
         primary = failed[-1] if len(crashes) > 1 and failed else crashes[-1]
         return primary._replace(
-            unread=(*_told(entry, content.cut_lines), *text.notes),
+            gaps=(
+                *_gaps(entry, content.cut_lines),
+                *(Gap("input", "cut-off", None, name, note) for note in text.notes),
+            ),
             others=tuple(crash for crash in failed if crash is not primary) if len(crashes) > 1 else (),
         )
 
@@ -64,13 +67,15 @@ def _crash_of(log: Log, entry: Input) -> Crash:
     )
 
 
-def _told(entry: Input, cut_lines: int) -> Iterator[str]:
-    """Sentences about what we did not keep; nothing that tells a cause is as long as a line that was cut."""
+def _gaps(entry: Input, cut_lines: int) -> Iterator[Gap]:
+    """What we did not keep; nothing that tells a cause is as long as a line that was cut."""
     if entry.left_out:
-        yield f"{entry.left_out.label} of {entry.name}: too large to keep"
+        detail = f"{entry.left_out.label} of {entry.name}: too large to keep"
+        yield Gap("input", "left-out", "analyze-by-itself", entry.name, detail)
     if cut_lines:
         lines = "one line" if cut_lines == 1 else f"{cut_lines:,} lines"
-        yield f"the middle of {lines} of {entry.name}: longer than {LONGEST_LINE // 1024} KiB"
+        detail = f"the middle of {lines} of {entry.name}: longer than {LONGEST_LINE // 1024} KiB"
+        yield Gap("input", "long-lines", None, entry.name, detail)
 
 
 def _exit_of(lines: list[ExitStatus], fault: ExitStatus | None) -> ExitStatus | None:
