@@ -224,3 +224,15 @@ def test_who_works_on_triage_can_see_where_it_happened(tmp_path):
     done = with_a_bug("diagnosing", tmp_path, "analyze", "deep.log", TRIAGE_DEBUG="1")
     assert done.returncode == 70
     assert "Traceback (most recent call last):" in done.stderr and "in broken" in done.stderr
+
+
+@pytest.mark.skipif(not Path("/proc/self/mounts").exists(), reason="this system has no /proc")
+def test_a_link_into_what_the_kernel_makes_up_is_passed_over_as_a_pipe_is(run_triage, tmp_path):
+    """It calls itself a plain file, but reading one of them, /proc/kmsg, waits for ever."""
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    (folder / "kernel").symlink_to("/proc/self/mounts")
+    (folder / "z.log").write_bytes((LOGS / "oom_in_fit-2.21.log").read_bytes())
+    done = run_triage("analyze", folder, "--format", "json")
+    names = [json.loads(line)["crash"]["inputs"][0]["name"] for line in done.stdout.splitlines()]
+    assert [Path(name).name for name in names] == ["z.log"]

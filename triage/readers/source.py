@@ -89,6 +89,9 @@ class _UntilEnd:
         return data
 
 
+_OF_THE_KERNEL = ("/proc/", "/sys/", "/dev/")
+
+
 def files_in(directory: str) -> list[str]:
     """The plain files directly in a directory, sorted, hidden ones left out."""
     label = Source(directory).label
@@ -103,7 +106,13 @@ def files_in(directory: str) -> list[str]:
 
 
 def _may_hold_a_log(entry: os.DirEntry[str]) -> bool:
-    """Whether it is a file, or a link that leads nowhere or in a circle: that is told when it cannot be opened."""
+    """Whether it is a file, or a link that leads nowhere or in a circle: that is told when it cannot be opened.
+
+    A link into what the kernel makes up is passed over as pipes and devices are: /proc/kmsg calls itself a plain file,
+    and whoever reads it waits for the kernel's next message.
+    """
+    if entry.is_symlink() and os.path.realpath(entry.path).startswith(_OF_THE_KERNEL):
+        return False
     try:
         return entry.is_file() or (entry.is_symlink() and not os.path.exists(entry.path))
     except OSError:
