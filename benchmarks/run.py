@@ -27,11 +27,12 @@ HOLD = """
 import os, sys, time
 from triage.capture.faults import FaultDirectory
 import triage.capture.holding as holding
+from triage.frames import name_of
 faults, pid = FaultDirectory.__new__(FaultDirectory), int(sys.argv[2])
 faults.path = sys.argv[1]
 began = time.perf_counter()
 held = holding.read_crashed(pid, faults)
-frames = [frame.name for thread in held.threads if thread.crashed for frame in thread.native_stack]
+frames = [name_of(frame) for thread in held.threads if thread.crashed for frame in thread.native_stack]
 print(time.perf_counter() - began, len(frames), frames[0] if frames else "none", held.fault and held.fault.instruction)
 """
 
