@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import shlex
 import subprocess
 import sys
@@ -102,3 +103,28 @@ def test_a_program_that_is_run_keeps_its_exit_code(tmp_path, redirection):
     done = in_bash(["run", "--no-native", "script.py"], redirection, tmp_path)
     assert done.returncode == 3
     assert "Traceback" not in done.stderr and "could not be written" not in done.stderr
+
+
+def test_what_was_asked_for_at_the_end_is_done_although_the_interpreter_tidies_nothing(tmp_path):
+    """The command ends at once; handlers run, and what was printed by them arrives too."""
+    program = (
+        "import atexit, sys\nfrom triage.cli import main\n"
+        "atexit.register(lambda: print('tidied', flush=True))\nsys.argv = ['triage', 'explain', '139']\nmain()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, cwd=tmp_path, env=clean_environment()
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("SIGSEGV")
+    assert done.stdout.endswith("tidied\n")
+
+
+def test_a_compressed_core_leaves_nothing_behind(run_triage, tmp_path):
+    """What had to be unpacked to be read is removed where it is used, not when the interpreter ends."""
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    (tmp_path / "core.gz").write_bytes(gzip.compress(b"\x7fELF" + bytes(200_000)))
+    (tmp_path / "x.log.gz").write_bytes(gzip.compress(LOG.read_bytes()))
+    for file in ("core.gz", "x.log.gz"):
+        run_triage("analyze", file, TMPDIR=str(temporary))
+        assert list(temporary.iterdir()) == []
