@@ -1,7 +1,5 @@
 """What a diagnosis is: the Report and its parts, before anyone decides how to print them."""
 
-from __future__ import annotations
-
 from typing import Final, Literal, NamedTuple
 
 from triage.crash import Crash, Grade, Place, Risk
@@ -117,7 +115,7 @@ class Report(NamedTuple):
     not_observable: tuple[str, ...]
     next: tuple[Question, ...]
     topic: str | None = None
-    other_crashes: tuple[OtherCrash, ...] = ()
+    other_crashes: tuple["OtherCrash", ...] = ()
     redactions: tuple[tuple[str, int], ...] = ()
     reliability: Reliability | None = None
     nearest: tuple[Near, ...] = ()

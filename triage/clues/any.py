@@ -3,8 +3,6 @@
 any: [{log: …}, {log: …}]
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING, NamedTuple
 
 from triage.clues.findings import ABSENT, UNSEEN, Absent, Finding, Hit, Unseen
@@ -29,10 +27,10 @@ class AnyKind(Kind):
     least_inner = 1
     of_a_thread = True
 
-    def parse(self, written: Written) -> AnyOf:
+    def parse(self, written: "Written") -> AnyOf:
         return AnyOf(written.clues(self.least_inner))
 
-    def find(self, sought: AnyOf, facts: Facts, after: At) -> Finding:
+    def find(self, sought: AnyOf, facts: "Facts", after: At) -> Finding:
         findings = [facts.find(clue.sought, after) for clue in sought.clues]
         hits = [finding for finding in findings if isinstance(finding, Hit)]
         if hits:

@@ -3,8 +3,6 @@
 environment: {os: windows, package: {tensorflow: '>=2.11'}, lacks_cpu_flag: avx}
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
@@ -45,7 +43,7 @@ class EnvironmentKind(Kind):
     seldom_told = True
     is_setting = True
 
-    def parse(self, written: Written) -> EnvironmentSeen:
+    def parse(self, written: "Written") -> EnvironmentSeen:
         fields = written.fields(*self.fields)
         return EnvironmentSeen(
             os=fields["os"].texts() if "os" in fields else (),
@@ -55,7 +53,7 @@ class EnvironmentKind(Kind):
             gpu=fields.text("gpu"),
         )
 
-    def find(self, sought: EnvironmentSeen, facts: Facts, after: At) -> Finding:
+    def find(self, sought: EnvironmentSeen, facts: "Facts", after: At) -> Finding:
         environment = facts.crash.environment
         findings = []
         if sought.os:
@@ -75,7 +73,7 @@ class EnvironmentKind(Kind):
         return range_complaints(sought.python, *(version for _, version in sought.packages))
 
 
-def _packages(written: Written) -> tuple[tuple[str, str], ...]:
+def _packages(written: "Written") -> tuple[tuple[str, str], ...]:
     if not isinstance(written.value, Mapping):
         raise written.refused("packages are a mapping", "{tensorflow: '>=2.16'}")
     return tuple((str(name), written.below(name, version).text()) for name, version in written.value.items())

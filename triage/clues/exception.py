@@ -3,8 +3,6 @@
 exception: {type: 'MemoryError$', message: 'Unable to allocate'}
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -39,13 +37,13 @@ class ExceptionKind(Kind):
     }
     short = "text"
 
-    def parse(self, written: Written) -> ExceptionSeen:
+    def parse(self, written: "Written") -> ExceptionSeen:
         if isinstance(written.value, str):
             return ExceptionSeen(written.text(), None)
         fields = written.fields(*self.fields)
         return ExceptionSeen(fields.text("type"), fields.text("message"))
 
-    def find(self, sought: ExceptionSeen, facts: Facts, after: At) -> Finding:
+    def find(self, sought: ExceptionSeen, facts: "Facts", after: At) -> Finding:
         for error in facts.crash.exceptions:
             at = (error.place.input if error.place else 0, error.offset)
             if at <= after or (sought.type and not patterns.compile(sought.type).search(error.type)):

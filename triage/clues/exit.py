@@ -5,8 +5,6 @@ exit: {status: '0xC0000409', subcode: [7, untold]}
 exit: timeout  # it hung
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -60,7 +58,7 @@ class ExitKind(Kind):
     needs: Mapping[str, Any] = {"required": ["status"]}
     seldom_told = True
 
-    def parse(self, written: Written) -> ExitSeen:
+    def parse(self, written: "Written") -> ExitSeen:
         if not isinstance(written.value, Mapping):
             return ExitSeen(written.texts())
         fields = written.fields(*self.fields)
@@ -68,7 +66,7 @@ class ExitKind(Kind):
             raise written.refused("an exit clue names a status", "{status: '0xC0000409', subcode: 7}")
         return ExitSeen(fields["status"].texts(), _subcodes(fields["subcode"]) if "subcode" in fields else ())
 
-    def find(self, sought: ExitSeen, facts: Facts, after: At) -> Finding:
+    def find(self, sought: ExitSeen, facts: "Facts", after: At) -> Finding:
         ended = facts.crash.exit
         if ended is None:
             return UNSEEN
@@ -91,7 +89,7 @@ class ExitKind(Kind):
                 yield ("exit",), what, "SIGSEGV, '0xC0000409', 'exit 1' or timeout"
 
 
-def _subcodes(written: Written) -> tuple[int | None, ...]:
+def _subcodes(written: "Written") -> tuple[int | None, ...]:
     """Fast-fail subcodes: a number, or a list of numbers and the word untold."""
     values = written.value if isinstance(written.value, list) else [written.value]
     return tuple(None if one == "untold" else written._replace(value=one).whole() for one in values)

@@ -7,8 +7,6 @@ fault: {says: 'as those of AVX'}  # of a dump
 fault: {missing_library: '(?P<file>cudnn.*)'}  # of a dump, a delay load
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
@@ -72,7 +70,7 @@ class FaultKind(Kind):
     }
     seldom_told = True
 
-    def parse(self, written: Written) -> FaultSeen:
+    def parse(self, written: "Written") -> FaultSeen:
         fields = written.fields(*self.fields)
         # YAML reads a bare null as nothing, and here it is a word that everybody would write bare.
         if "address" in fields and fields["address"].value is None:
@@ -87,7 +85,7 @@ class FaultKind(Kind):
             fields.text("missing_library"),
         )
 
-    def find(self, sought: FaultSeen, facts: Facts, after: At) -> Finding:
+    def find(self, sought: FaultSeen, facts: "Facts", after: At) -> Finding:
         crash = facts.crash
         fault = crash.processes[crash.primary].fault if crash.processes else None
         if fault is None:

@@ -1,7 +1,5 @@
 """What looking for a clue gives: it is seen (a Hit), absent although it could be seen, or not observable."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 

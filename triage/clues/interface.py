@@ -1,6 +1,8 @@
-"""What a clue kind must offer, and what is handed to it and asked of it."""
+"""What a clue kind must offer, and what is handed to it and asked of it.
 
-from __future__ import annotations
+Annotations are not postponed here, nor in the modules of the kinds: a named tuple would compile each of them again when
+it is imported, and these are imported by every command.
+"""
 
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -74,7 +76,7 @@ class Clue(NamedTuple):
     consequence_of: tuple[str, ...]
 
     @property
-    def inner(self) -> tuple[Clue, ...]:
+    def inner(self) -> tuple["Clue", ...]:
         """The clues inside a combinator; a clue of another kind has no such field."""
         clues: tuple[Clue, ...] = getattr(self.sought, "clues", ())
         return clues
@@ -119,11 +121,11 @@ class Kind:
     of_a_thread = False
     """Whether it can be asked of one thread alone."""
 
-    def parse(self, written: Written) -> Sought:
+    def parse(self, written: "Written") -> Sought:
         """What a signature looks for; raises SignatureError that says what is wrong and where."""
         raise NotImplementedError
 
-    def find(self, sought: Any, facts: Facts, after: At) -> Finding:
+    def find(self, sought: Any, facts: "Facts", after: At) -> "Finding":
         """What there is to find; of what stands in a log the first behind `after`."""
         raise NotImplementedError
 

@@ -3,8 +3,6 @@ r"""Looks at the normalised log (RE2, `^` and `$` are line ends).
 log: 'Dst tensor is not initialized'
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -44,10 +42,10 @@ class LogKind(Kind):
     patterns = ("pattern",)
     short = "text"
 
-    def parse(self, written: Written) -> LogSeen:
+    def parse(self, written: "Written") -> LogSeen:
         return LogSeen(written.text())
 
-    def find(self, sought: LogSeen, facts: Facts, after: At) -> Finding:
+    def find(self, sought: LogSeen, facts: "Facts", after: At) -> Finding:
         return facts.logs.first(sought.pattern, after) or (ABSENT if facts.log_is_whole else UNSEEN)
 
 

@@ -11,8 +11,6 @@ memory: threads_below_limit
 memory: address_space_limited
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
@@ -57,13 +55,13 @@ class MemoryKind(Kind):
     short = CONDITIONS
     seldom_told = True
 
-    def parse(self, written: Written) -> MemorySeen:
+    def parse(self, written: "Written") -> MemorySeen:
         for condition in CONDITIONS:
             if condition == written.value:
                 return MemorySeen(condition)
         raise written.refused(f"unknown memory condition {written.value!r}", "one of " + ", ".join(CONDITIONS))
 
-    def find(self, sought: MemorySeen, facts: Facts, after: At) -> Finding:
+    def find(self, sought: MemorySeen, facts: "Facts", after: At) -> Finding:
         return _HOLDS[sought.condition](facts.crash.memory, facts.crash.resources)
 
 

@@ -5,8 +5,6 @@ module: {absent: zlibwapi}
 module: {twice: 'OpenMP runtime'}
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -55,7 +53,7 @@ class ModuleKind(Kind):
     }
     seldom_told = True
 
-    def parse(self, written: Written) -> ModuleSeen:
+    def parse(self, written: "Written") -> ModuleSeen:
         if isinstance(written.value, str):
             return ModuleSeen(written.text(), False, None)
         fields = written.fields(*self.fields)
@@ -66,7 +64,7 @@ class ModuleKind(Kind):
         name = fields.text("present") or fields.text("absent") or ""
         return ModuleSeen(name, "absent" in fields, fields.text("version"))
 
-    def find(self, sought: ModuleSeen, facts: Facts, after: At) -> Finding:
+    def find(self, sought: ModuleSeen, facts: "Facts", after: At) -> Finding:
         environment = facts.crash.environment
         if sought.twice:
             double = [sentence for sentence in environment.loaded_twice if fits(sought.name, sentence)]

@@ -4,8 +4,6 @@ native: {function: 'Mkl\w+Op', within: 12}
 native: {own: true, within: 2}  # a library of the person's own
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -48,7 +46,7 @@ class NativeKind(Kind):
     short = "text"
     of_a_thread = True
 
-    def parse(self, written: Written) -> NativeSeen:
+    def parse(self, written: "Written") -> NativeSeen:
         if isinstance(written.value, str):
             return NativeSeen(written.text(), None, None)
         fields = written.fields(*self.fields)
@@ -60,7 +58,7 @@ class NativeKind(Kind):
             fields.asked_for("own"),
         )
 
-    def find(self, sought: NativeSeen, facts: Facts, after: At) -> Finding:
+    def find(self, sought: NativeSeen, facts: "Facts", after: At) -> Finding:
         stacks = [thread for thread in facts.telling_threads if thread.native_stack]
         for thread in stacks:
             fitting = [

@@ -4,8 +4,6 @@ process: {forked_with: tensorflow}
 process: {not_forked_with: tensorflow}  # no process was
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -40,14 +38,14 @@ class ProcessKind(Kind):
     needs: Mapping[str, Any] = {"maxProperties": 1}
     of_a_thread = True
 
-    def parse(self, written: Written) -> ProcessSeen:
+    def parse(self, written: "Written") -> ProcessSeen:
         fields = written.fields(*self.fields)
         if len(fields) != 1:
             raise written.refused("a process was forked with something, or was not", "{forked_with: tensorflow}")
         ((name, what),) = fields.items()
         return ProcessSeen(what.text(), absent=name == "not_forked_with")
 
-    def find(self, sought: ProcessSeen, facts: Facts, after: At) -> Finding:
+    def find(self, sought: ProcessSeen, facts: "Facts", after: At) -> Finding:
         if facts.crash.rerun is None:  # only a program that we ran tells how its processes were made
             return UNSEEN
         for process in facts.telling_processes:

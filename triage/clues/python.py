@@ -3,8 +3,6 @@ r"""Looks at frames of the crashed thread or the exception.
 python: {file: 'ctypes/__init__\.py', within: 2}
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -45,7 +43,7 @@ class PythonKind(Kind):
     }
     of_a_thread = True
 
-    def parse(self, written: Written) -> PythonSeen:
+    def parse(self, written: "Written") -> PythonSeen:
         fields = written.fields(*self.fields)
         return PythonSeen(
             fields.text("file"),
@@ -55,7 +53,7 @@ class PythonKind(Kind):
             fields.asked_for("own"),
         )
 
-    def find(self, sought: PythonSeen, facts: Facts, after: At) -> Finding:
+    def find(self, sought: PythonSeen, facts: "Facts", after: At) -> Finding:
         stacks = [(thread.place, thread.python_stack) for thread in facts.telling_threads]
         stacks += [(error.place, error.frames) for error in facts.crash.exceptions]
         told = [(place, frames) for place, frames in stacks if frames]

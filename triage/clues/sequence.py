@@ -3,8 +3,6 @@
 sequence: [{log: …}, {exit: SIGKILL}]
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING, NamedTuple
 
 from triage.clues.findings import Finding, Hit
@@ -28,10 +26,10 @@ class SequenceKind(Kind):
     background = 0.003
     least_inner = 2
 
-    def parse(self, written: Written) -> InSequence:
+    def parse(self, written: "Written") -> InSequence:
         return InSequence(written.clues(self.least_inner))
 
-    def find(self, sought: InSequence, facts: Facts, after: At) -> Finding:
+    def find(self, sought: InSequence, facts: "Facts", after: At) -> Finding:
         values: dict[str, str] = {}
         last: Hit | None = None
         for clue in sought.clues:

@@ -3,8 +3,6 @@
 thread: [{process: {forked_with: tensorflow}}, {native: 'ParallelFor'}]
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING, NamedTuple
 
 from triage.clues.findings import UNSEEN, Absent, Finding, Hit, Unseen, all_of
@@ -28,7 +26,7 @@ class ThreadKind(Kind):
     background = 0.003
     least_inner = 2
 
-    def parse(self, written: Written) -> OfOneThread:
+    def parse(self, written: "Written") -> OfOneThread:
         clues = written.clues(self.least_inner)
         for number, clue in enumerate(clues):
             if not written.kinds[clue.kind].of_a_thread:
@@ -37,7 +35,7 @@ class ThreadKind(Kind):
                 raise written.below(number, clue).refused(what, one_of)
         return OfOneThread(clues)
 
-    def find(self, sought: OfOneThread, facts: Facts, after: At) -> Finding:
+    def find(self, sought: OfOneThread, facts: "Facts", after: At) -> Finding:
         of_each = []
         for threads in facts.each_process_by_threads:
             findings = [all_of([alone.find(clue.sought) for clue in sought.clues]) for alone in threads]

@@ -1,7 +1,5 @@
 """Packs -> Knowledge: signatures, causes and tables ready to be used, with what was wrong in them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from importlib import import_module
 from types import MappingProxyType
