@@ -26,7 +26,8 @@ from running import (
     without_triage,
 )
 
-from triage.capture import assembling, faults, holding
+from triage.capture import faults, holding
+from triage.capture.assemble import hidden_log
 from triage.capture.faults import FaultDirectory, Note, without_hook
 from triage.crash import Library
 
@@ -582,15 +583,14 @@ def test_a_hidden_log_is_said_first(tmp_path, by):
     assert "triage run --no-native --tf-log script.py" in rows[1]
 
 
-def test_a_log_that_was_not_hidden_or_not_there_is_not_accused(tmp_path):
+def test_a_log_that_was_not_hidden_or_not_there_is_not_accused():
     level = Note(log_level="3", log_level_set_by="script")
-    loaded = holding.Held(1, "x", None, level, libraries=(Library("libtensorflow_cc.so.2", None),))
-    other = loaded._replace(libraries=(Library("libc.so.6", None),))
-    assert assembling._hidden(level, loaded) == "TF_CPP_MIN_LOG_LEVEL=3, set by the script"
-    assert assembling._hidden(level, None) is not None
-    assert assembling._hidden(level, other) is None
+    loaded, other = (Library("libtensorflow_cc.so.2", None),), (Library("libc.so.6", None),)
+    assert hidden_log(level, loaded) == "TF_CPP_MIN_LOG_LEVEL=3, set by the script"
+    assert hidden_log(level, ()) is not None
+    assert hidden_log(level, other) is None
     for harmless in ("0", "1", "", "x", "-1", "3 x", "²", None):
-        assert assembling._hidden(Note(log_level=harmless), loaded) is None
+        assert hidden_log(Note(log_level=harmless), loaded) is None
 
 
 @pytest.mark.parametrize("value", ["", "3 4", "a\nb ä"])

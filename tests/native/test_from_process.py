@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from building import sentences
 from dying import ON_X86_64, held, state, waiting
+from running import wait_until
 
 from triage.crash import NativeFrame, Thread
 from triage.frames import name_of
@@ -211,9 +212,10 @@ def test_without_either_nothing_is_made_up(tmp_path: Path, monkeypatch: pytest.M
 def test_a_program_that_is_not_python_has_a_native_stack(tmp_path: Path) -> None:
     process = subprocess.Popen(["sleep", "60"])
     try:
-        time.sleep(0.1)
+        wait_until(lambda: state(process.pid)["State"].startswith("S"))
         collected = from_process(process.pid, crashed=False)
-        assert state(process.pid)["State"].startswith("S")  # it was not stopped before, and is not now
+        # It was not stopped before, and is not now: it may run for a moment to fall asleep again.
+        wait_until(lambda: state(process.pid)["State"].startswith("S"))
         assert state(process.pid)["TracerPid"] == "0"
     finally:
         process.kill()

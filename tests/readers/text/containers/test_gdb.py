@@ -2,6 +2,7 @@
 
 from container_logs import crash, frames, names, told, told_in
 
+import triage
 from triage.frames import name_of
 
 
@@ -74,3 +75,16 @@ def test_a_numbered_heading_is_no_frame() -> None:
 def test_a_stack_that_is_cut_keeps_what_it_has() -> None:
     (thread,) = told_in("gdb", "#0  0x00007f01 in raise () from /lib/libc.so.6", "#1  0x00007f02 in tensorfl").threads
     assert frames(thread) == ["raise", "tensorfl"]
+
+
+def test_a_library_in_a_folder_with_a_space_is_read_with_its_frame() -> None:
+    log = (
+        "#0  0x00007f0e4a in raise () from /lib/x86_64-linux-gnu/libc.so.6\n"
+        "#1  0x00007f0e4b in decode (n=3) from /home/user/my clones/project/libdecode.so\n"
+        "#2  0x00007f0e4c in main () from /home/user/my clones/project/tool\n"
+    )
+    (thread,) = triage.analyze(log.encode()).crash.threads
+    assert [(frame.function, frame.module) for frame in thread.native_stack][1:] == [
+        ("decode", "libdecode.so"),
+        ("main", "tool"),
+    ]

@@ -14,7 +14,7 @@ from triage.readers.text.containers.stacks import FrameLine, Stack, by_number, c
 _FRAME = (
     r"^[ \t]{0,4}#(?P<number>\d+)[ \t]+(?P<address>0x[0-9a-f]+ in )?"
     r"(?P<call>(?:[^\s0]|0[^x\n])[^\n]*?(?:\n {3,4}[^\s#][^\n]*){0,12}?\)|<signal handler called>|[^\s(0][^\n(]*)"
-    r"(?:\s+from (?P<module>\S+)|\s+at (?P<file>[^\n]+?):(?P<line>\d+))?[ \t]*$"
+    r"(?:\s+from (?P<module>/[^\n]+?|\S+)|\s+at (?P<file>[^\n]+?):(?P<line>\d+))?[ \t]*$"
 )
 _PYTHON_FRAME = r"^#\d+ Frame 0x[0-9a-f]+, for file (?P<file>[^\n]+?), line (?P<line>\d+), in (?P<function>[\w<>.]+) \("
 _HEAD = r'^Thread (?P<number>\d+) \((?:Thread 0x|LWP )[^\n"]*(?:"(?P<name>[^"\n]*)")?\)'
