@@ -1,5 +1,5 @@
 """`python -m triage` is the command `triage`."""
 
-from triage.cli import main
+from triage.cli import program
 
-main()
+program()

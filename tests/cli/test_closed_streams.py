@@ -108,8 +108,8 @@ def test_a_program_that_is_run_keeps_its_exit_code(tmp_path, redirection):
 def test_what_was_asked_for_at_the_end_is_done_although_the_interpreter_tidies_nothing(tmp_path):
     """The command ends at once; handlers run, and what was printed by them arrives too."""
     program = (
-        "import atexit, sys\nfrom triage.cli import main\n"
-        "atexit.register(lambda: print('tidied', flush=True))\nsys.argv = ['triage', 'explain', '139']\nmain()\n"
+        "import atexit, sys\nfrom triage.cli import program\n"
+        "atexit.register(lambda: print('tidied', flush=True))\nsys.argv = ['triage', 'explain', '139']\nprogram()\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, cwd=tmp_path, env=clean_environment()

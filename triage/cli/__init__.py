@@ -77,12 +77,20 @@ def _group() -> None:
     """
 
 
-def main() -> None:
+def main() -> NoReturn:
     """Run the command line; whatever goes wrong is told in a sentence and by the exit code."""
     # A short run makes no garbage worth looking for, and looking takes a tenth of it.
     gc.set_threshold(100_000)
     streams.prepare()
-    _leave(streams.ended(_status()))
+    sys.exit(streams.ended(_status()))
+
+
+def program() -> NoReturn:
+    """Run the command line as a program of its own, which ends with it."""
+    try:
+        main()
+    except SystemExit as leaving:
+        _leave(leaving.code if isinstance(leaving.code, int) else 0)
 
 
 def _leave(status: int) -> NoReturn:

@@ -119,18 +119,15 @@ def report_file(output: str) -> Iterator[TextIO]:
 def _replacing(target: str, *, is_there: bool) -> Iterator[TextIO]:
     new = os.path.join(os.path.dirname(target), f".triage-{os.urandom(8).hex()}")
     try:
-        descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
-    except OSError:
-        if not is_there:
-            raise
-        # Nothing may be put beside it, but it may be written itself: so it is, once all of the report is there.
-        collected = io.StringIO()
-        yield collected
-        if collected.tell():
-            _overwrite(target, collected.getvalue())
-        return
-    try:
         with _removed_when_stopped():
+            descriptor = _created(new, is_needed=not is_there)
+            if descriptor is None:
+                # Nothing may be put beside it, but it may be written itself: so it is, once all of the report is there.
+                collected = io.StringIO()
+                yield collected
+                if collected.tell():
+                    _overwrite(target, collected.getvalue())
+                return
             with _text(descriptor) as stream:
                 yield stream
                 is_empty = not stream.tell()
@@ -139,8 +136,18 @@ def _replacing(target: str, *, is_there: bool) -> Iterator[TextIO]:
             else:
                 _put(new, target, is_there=is_there)
     finally:
-        with suppress(FileNotFoundError):
+        with suppress(FileNotFoundError, NotADirectoryError):
             os.unlink(new)
+
+
+def _created(new: str, *, is_needed: bool) -> int | None:
+    """A new file for its owner only; None where none can be made and there is another way."""
+    try:
+        return os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
+    except OSError:
+        if is_needed:
+            raise
+        return None
 
 
 def _put(new: str, target: str, *, is_there: bool) -> None:
