@@ -101,7 +101,7 @@ docs: $(VENV)/.triage
 
 calibrate: $(VENV)/.triage
 	@test -n "$(CASES)" || { echo 'Which labelled reports? make calibrate CASES="DIR …"'; exit 2; }
-	@$(BIN)/python -m triage.calibrating $(CASES) $(if $(RELIABILITY),--reliability "$(RELIABILITY)")
+	@$(BIN)/python -m triage.maintain.calibrate $(CASES) $(if $(RELIABILITY),--reliability "$(RELIABILITY)")
 
 schema: $(VENV)/.triage
 	@$(BIN)/python -m triage.knowledge.schema

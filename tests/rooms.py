@@ -26,9 +26,9 @@ MAY_IMPORT = {
     # which processor feature a disassembled instruction needs: a table
     "instructions": {"patterns"},
     # stacks of a held process and of a core are collected in the same way, so live capture and the core reader share it
-    "native": {"crash", "frames", "status", "patterns", "digits"},
-    "readers": {"crash", "frames", "status", "patterns", "digits", "native"},
-    "capture": {"crash", "frames", "status", "patterns", "digits", "readers", "native"},
+    "stacks": {"crash", "frames", "status", "patterns", "digits"},
+    "readers": {"crash", "frames", "status", "patterns", "digits", "stacks"},
+    "capture": {"crash", "frames", "status", "patterns", "digits", "readers", "stacks"},
     "clues": {"crash", "frames", "status", "patterns", "digits", "instructions", "phrases"},
     "knowledge": {"crash", "status", "patterns", "clues"},
     "diagnosis": {"crash", "frames", "report", "status", "knowledge", "patterns", "digits", "clues", "phrases"},
@@ -36,11 +36,8 @@ MAY_IMPORT = {
     "reports": {"crash", "frames", "report", "patterns"},
     # the library and what is built on it
     "__init__": {"crash", "report", "status", "defects", "readers", "capture", "knowledge", "diagnosis", "redaction"},
-    "proving": {"__init__", "crash", "report", "readers", "clues", "knowledge", "diagnosis"},
-    # fits the ranking's numbers to labelled reports; only whoever changes signatures runs it
-    "calibrating": {"__init__", "report", "clues", "knowledge", "diagnosis"},
-    # a signature drafted from a log: it reads, diagnoses, redacts and proves what it drafts
-    "learning": {
+    # for whoever changes signatures: prove them, draft one from a log, fit the ranking to labelled reports
+    "maintain": {
         "__init__",
         "crash",
         "frames",
@@ -52,19 +49,8 @@ MAY_IMPORT = {
         "knowledge",
         "diagnosis",
         "redaction",
-        "proving",
     },
-    "cli": {
-        "__init__",
-        "report",
-        "reports",
-        "digits",
-        "defects",
-        "knowledge",
-        "diagnosis",
-        "proving",
-        "learning",
-    },
+    "cli": {"__init__", "report", "reports", "digits", "defects", "knowledge", "diagnosis", "maintain"},
     "__main__": {"cli"},
 }
 

@@ -45,7 +45,7 @@ def test_a_sound_package_has_no_violation(package):
     "statement",
     [
         "from triage.readers import read",
-        "from triage.readers.text.lines import read_lines",
+        "from triage.readers.log.lines import read_lines",
         "import triage.readers",
         "from triage import readers",
         "def f():\n    from triage.readers import read",

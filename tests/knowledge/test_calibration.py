@@ -21,7 +21,7 @@ from triage.knowledge.calibration import (
     calibrated_priors,
     parse_calibration,
 )
-from triage.proving import lint_packs
+from triage.maintain.prove import lint_packs
 
 CLUE = {"id": "took-it", "log": "the node was taken", "p": 0.5, "b": 0.01}
 

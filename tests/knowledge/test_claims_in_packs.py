@@ -12,7 +12,7 @@ import triage
 from triage.knowledge.index import built_knowledge
 from triage.knowledge.pack import PackData, our_directory
 from triage.knowledge.yaml_packs import read_pack
-from triage.proving import lint_packs
+from triage.maintain.prove import lint_packs
 
 SLUG = "house/scheduler"
 

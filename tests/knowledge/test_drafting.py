@@ -11,7 +11,7 @@ from building import write_log, write_pack
 from triage.knowledge.drafting import draft
 from triage.knowledge.loading import load
 from triage.knowledge.signature import parse_signature
-from triage.proving import lint_packs
+from triage.maintain.prove import lint_packs
 
 
 def test_a_draft_parses() -> None:

@@ -14,7 +14,7 @@ from triage.clues.facts import Facts
 from triage.clues.findings import Hit
 from triage.knowledge.pack import Problem
 from triage.knowledge.yaml_packs import read_pack
-from triage.proving import lint_packs
+from triage.maintain.prove import lint_packs
 
 SLUG = "house/scheduler"
 FIX = {"do": "Wait.", "risk": "low", "verify": "it is over"}
@@ -327,7 +327,7 @@ def test_a_line_that_is_too_long_is_named_in_our_files_and_left_alone_in_private
         noise="noise:\n  - '" + "house greeting " + "ü" * 99 + "'\n  - '" + "house greeting " * 10 + "'\n",
     )
     assert lint_packs((str(pack),)).problems == ()
-    monkeypatch.setattr("triage.proving.our_pack", lambda: read_pack(str(pack)))
+    monkeypatch.setattr("triage.maintain.prove.our_pack", lambda: read_pack(str(pack)))
     (problem,) = lint_packs().problems
     assert (problem.file, problem.line) == (str(pack / "noise.yaml"), 3)
     assert problem.what == "156 characters in a line, 120 are the most"

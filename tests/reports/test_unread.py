@@ -11,7 +11,7 @@ import triage
 from triage.crash import Crash, Gap, Input, Log
 from triage.diagnosis import diagnose
 from triage.knowledge.loading import Knowledge
-from triage.readers.text import lines
+from triage.readers.log import lines
 from triage.report import Report
 from triage.reports import markdown, text
 from triage.reports.json_report import as_dict

@@ -77,7 +77,7 @@ def _read(pid: int, faults: FaultDirectory, dump: bytes, *, crashed: bool, why_n
 def _all_of(pid: int, faults: FaultDirectory, dump: bytes, *, crashed: bool, why_not_native: str) -> Held:
     from triage.capture.memory import OomCounters, memory_facts
     from triage.capture.resources import resources_of
-    from triage.native.libraries import libraries_at, loaded_twice, paths_of
+    from triage.stacks.libraries import libraries_at, loaded_twice, paths_of
 
     paths = paths_of(pid)
     held = Held(
@@ -94,7 +94,7 @@ def _all_of(pid: int, faults: FaultDirectory, dump: bytes, *, crashed: bool, why
     if why_not_native:
         gap = Gap("native stack", "not-looked-for", detail=f"not looked for ({why_not_native})")
         return held._replace(missing=(gap,))
-    from triage.native import from_process
+    from triage.stacks import from_process
 
     try:
         collected = from_process(pid, crashed=crashed, budget=_COLLECTING_TAKES_AT_MOST)
@@ -119,7 +119,7 @@ def _whole_dump(pid: int, faults: FaultDirectory) -> tuple[bytes, int | None]:
 
 
 def _signal_in(dump: bytes) -> int | None:
-    from triage.readers.text import fault_dumps
+    from triage.readers.log import fault_dumps
 
     text = dump.decode("utf-8", "replace")
     told = fault_dumps.extract(Log(0, text.splitlines())).exit

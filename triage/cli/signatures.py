@@ -80,7 +80,7 @@ def lint_command(directories: tuple[str, ...]) -> None:
 
     Exit status: 0 nothing wrong, 1 problems.
     """
-    from triage.proving import lint_packs
+    from triage.maintain.prove import lint_packs
 
     result = lint_packs(directories)
     for problem in result.problems:
@@ -100,7 +100,7 @@ def test_command(ids: tuple[str, ...], packs: tuple[str, ...]) -> None:
 
     Exit status: 0 all passed, 1 a test failed, 3 nothing could be checked.
     """
-    from triage.proving import FAILED, NOT_CHECKED, PASSED, test_signatures
+    from triage.maintain.prove import FAILED, NOT_CHECKED, PASSED, test_signatures
 
     knowledge = _load(packs)
     for id in ids:
@@ -192,7 +192,7 @@ def _draft_from(
 ) -> None:
     import shlex
 
-    from triage.learning import NothingToLearn, learn, suggestions, write
+    from triage.maintain.draft import NothingToLearn, learn, suggestions, write
 
     try:
         with _refusing(into):

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from triage import digits
 from triage.crash import Library, base_name
-from triage.native import libraries
+from triage.stacks import libraries
 
 _PYTHON = re.compile(r"(?i)^(?:lib)?python(\d)\.?(\d+)(?:[td]|_d)?(?:\.dll|\.so)")
 _INTERPRETER = re.compile(r"(?i)^(?:vrt)?python(?:w|[\d.]+)?(?:_d)?(?:\.exe)?$")

@@ -13,10 +13,10 @@ import stat
 from collections.abc import Iterable, Iterator
 from typing import Protocol
 
-from triage.native.named_files import NamedFiles
 from triage.readers.minidump.memory import AddressSpace
 from triage.readers.minidump.module_list import Module
 from triage.readers.minidump.pe import Header, Image, memory_image, read_header
+from triage.stacks.named_files import NamedFiles
 
 _SUFFIXES = (".dll", ".exe", ".pyd", ".drv", ".ocx", ".cpl", ".sys")
 _MAX_FILES_LOOKED_AT = 200_000

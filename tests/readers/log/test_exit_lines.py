@@ -1,0 +1,301 @@
+"""Exit statuses as tools print them, each in the tool's own words; prose that mentions a signal is no status."""
+
+from __future__ import annotations
+
+import pytest
+from conftest import LOGS
+
+from triage.crash import Log
+from triage.readers import Source, read
+from triage.readers.log.exit_lines import extract
+
+
+def _names(text: str) -> set[str]:
+    """The names of all statuses in a text; one line may tell the same status twice."""
+    return {status.name for status in extract(Log(0, text.split("\n")))}
+
+
+BASH = [
+    ("Segmentation fault (core dumped)", "SIGSEGV"),
+    ("Segmentation fault", "SIGSEGV"),
+    ("Aborted (core dumped)", "SIGABRT"),
+    ("Aborted", "SIGABRT"),
+    ("Illegal instruction (core dumped)", "SIGILL"),
+    ("Bus error (core dumped)", "SIGBUS"),
+    ("Floating point exception (core dumped)", "SIGFPE"),
+    ("Killed", "SIGKILL"),
+    ("Terminated", "SIGTERM"),
+    ("Trace/breakpoint trap (core dumped)", "SIGTRAP"),
+    ("./run.sh: line 3:  4711 Segmentation fault      (core dumped) python train.py", "SIGSEGV"),
+    ("train.sh: line 14: 20518 Killed                  python train.py --epochs 40", "SIGKILL"),
+    ("/bin/bash: line 1:  4711 Aborted                 python train.py", "SIGABRT"),
+    ("[1]+  Segmentation fault      (core dumped) python train.py", "SIGSEGV"),
+    ("[1]+  Killed                  python train.py", "SIGKILL"),
+    ("make: *** [Makefile:3: train] Segmentation fault (core dumped)", "SIGSEGV"),
+    # the columns are gone
+    ("/usr/bin/tf_serving_entrypoint.sh: line 3: 8 Aborted tensorflow_model_server --port=8500", "SIGABRT"),
+]
+ZSH = [
+    ("zsh: segmentation fault  python train.py", "SIGSEGV"),
+    ("zsh: segmentation fault (core dumped)  python train.py", "SIGSEGV"),
+    ("zsh: illegal hardware instruction  python train.py", "SIGILL"),
+    ("zsh: bus error  python train.py", "SIGBUS"),
+    ("zsh: abort      python train.py", "SIGABRT"),
+    ("zsh: killed     python train.py", "SIGKILL"),
+    ("zsh: terminated  python train.py", "SIGTERM"),
+    ("zsh: trace trap  python train.py", "SIGTRAP"),
+    ("zsh: floating point exception  python train.py", "SIGFPE"),
+    ("[1]    4711 segmentation fault  python train.py", "SIGSEGV"),
+    ("[1]    4711 segmentation fault (core dumped)  python train.py", "SIGSEGV"),
+    ("[1]    4711 illegal hardware instruction  python train.py", "SIGILL"),
+    ("[1]    4711 abort (core dumped)  python train.py", "SIGABRT"),
+    ("[1]  + 4711 killed     python train.py", "SIGKILL"),
+]
+MACOS = [
+    ("Segmentation fault: 11", "SIGSEGV"),
+    ("Illegal instruction: 4", "SIGILL"),
+    ("Abort trap: 6", "SIGABRT"),
+    ("Bus error: 10", "SIGBUS"),
+    ("Floating point exception: 8", "SIGFPE"),
+    ("Killed: 9", "SIGKILL"),
+    ("./run.sh: line 3:  4711 Segmentation fault: 11  python train.py", "SIGSEGV"),
+]
+FISH = [
+    ("fish: Job 1, 'python train.py' terminated by signal SIGSEGV (Address boundary error)", "SIGSEGV"),
+    ("fish: “python train.py” terminated by signal SIGABRT (Abort)", "SIGABRT"),
+]
+PYCHARM = [
+    ("Process finished with exit code 139 (interrupted by signal 11: SIGSEGV)", "SIGSEGV"),
+    ("Process finished with exit code 139 (interrupted by signal 11:SIGSEGV)", "SIGSEGV"),
+    ("Process finished with exit code 134 (interrupted by signal 6: SIGABRT)", "SIGABRT"),
+    ("Process finished with exit code 137 (interrupted by signal 9: SIGKILL)", "SIGKILL"),
+    ("Process finished with exit code -1073740791 (0xC0000409)", "STATUS_STACK_BUFFER_OVERRUN"),
+    ("Process finished with exit code -1073741819 (0xC0000005)", "STATUS_ACCESS_VIOLATION"),
+    ("Process finished with exit code -1073741571 (0xC00000FD)", "STATUS_STACK_OVERFLOW"),
+    ("Process finished with exit code -1073741795 (0xC000001D)", "STATUS_ILLEGAL_INSTRUCTION"),
+    ("Process finished with exit code 0", "exit 0"),
+    ("Process finished with exit code 1", "exit 1"),
+]
+VS_CODE = [
+    ("[Done] exited with code=3221226505 in 2.137 seconds", "STATUS_STACK_BUFFER_OVERRUN"),
+    ("[Done] exited with code=1 in 2.137 seconds", "exit 1"),
+    ("The program '[4711] python.exe' has exited with code -1073740791 (0xc0000409).", "STATUS_STACK_BUFFER_OVERRUN"),
+    ("The Kernel crashed with exit code 3221225477.", "STATUS_ACCESS_VIOLATION"),
+]
+CONTAINERS = [
+    ("trainer_1  | exited with code 137", "SIGKILL"),
+    ("trainer_1 exited with code 139", "SIGSEGV"),
+    ('            "ExitCode": 137,', "SIGKILL"),
+    ("4c01db0b339c   trainer   Exited (137) 2 minutes ago", "SIGKILL"),
+    ("      Exit Code:    137", "SIGKILL"),
+    ('{"terminated":{"exitCode":139,"reason":"Error"}}', "SIGSEGV"),
+    ("      exitCode: 134", "SIGABRT"),
+]
+CONTINUOUS_INTEGRATION = [
+    ("Error: Process completed with exit code 139.", "SIGSEGV"),
+    ("##[error]Process completed with exit code 134.", "SIGABRT"),
+    ("##[error]Process completed with exit code -1073741819.", "STATUS_ACCESS_VIOLATION"),
+    ("ERROR: Job failed: exit code 137", "SIGKILL"),
+    ("Command exited with code 3221225477", "STATUS_ACCESS_VIOLATION"),
+]
+PYTHON = [
+    ("subprocess.CalledProcessError: Command '['python', 't.py']' died with <Signals.SIGSEGV: 11>.", "SIGSEGV"),
+    ("subprocess.CalledProcessError: Command 'python t.py' died with <Signals.SIGABRT: 6>.", "SIGABRT"),
+    ("subprocess.CalledProcessError: Command 't.py' returned non-zero exit status 139.", "SIGSEGV"),
+    (
+        "subprocess.CalledProcessError: Command 't' returned non-zero exit status 3221225477.",
+        "STATUS_ACCESS_VIOLATION",
+    ),
+    ("CompletedProcess(args=['python', 't.py'], returncode=-11)", "SIGSEGV"),
+    ("billiard.exceptions.WorkerLostError: Worker exited prematurely: signal 11 (SIGSEGV) Job: 0.", "SIGSEGV"),
+    ("E1116 failed (exitcode: -11) local_rank: 0 (pid: 4711) of binary: python", "SIGSEGV"),
+]
+OTHERS = [
+    ('Thread 1 "python" received signal SIGSEGV, Segmentation fault.', "SIGSEGV"),
+    ("Program terminated with signal SIGSEGV, Segmentation fault.", "SIGSEGV"),
+    ("Program terminated with signal 11, Segmentation fault.", "SIGSEGV"),
+    ("Command terminated by signal 9", "SIGKILL"),
+    ("mpirun noticed that process rank 0 with PID 4711 on node a exited on signal 11 (Segmentation fault).", "SIGSEGV"),
+    ("exit code: 139", "SIGSEGV"),
+    ("exit status -11", "SIGSEGV"),
+    ("demo.service: Main process exited, code=dumped, status=4/ILL", "SIGILL"),
+    ("demo.service: Main process exited, code=killed, status=9/KILL", "SIGKILL"),
+]
+RUNTIMES = [
+    ("SIGILL: illegal instruction\nPC=0x7f9d2c1a4a50 m=0 sigcode=2", "SIGILL"),
+    ("fatal error: unexpected signal during runtime execution\n[signal SIGSEGV: segmentation violation]", "SIGSEGV"),
+    ("process didn't exit successfully: `target/debug/demo` (signal: 4, SIGILL: illegal instruction)", "SIGILL"),
+    ("A/libc: Fatal signal 11 (SIGSEGV), code 1, fault addr 0x70 in tid 28007", "SIGSEGV"),
+    ("A/DEBUG: signal 7 (SIGBUS), code 1 (BUS_ADRALN), fault addr 0x8baaf4bd", "SIGBUS"),
+    ("[4711] signal (11): Segmentation fault", "SIGSEGV"),
+    ("256it [00:02, 116.18it/s]*** Received signal 11 ***", "SIGSEGV"),
+    ("qemu: uncaught target signal 4 (Illegal instruction) - core dumped", "SIGILL"),
+    (" *** caught illegal operation ***\naddress 0x7f3b8d3f2b60, cause 'illegal operand'", "SIGILL"),
+    (" *** caught segfault ***\naddress 0x18, cause 'memory not mapped'", "SIGSEGV"),
+]
+WINDOWS = [
+    ("Windows fatal exception: access violation", "STATUS_ACCESS_VIOLATION"),
+    ("Windows fatal exception: stack overflow", "STATUS_STACK_OVERFLOW"),
+    ("Windows fatal exception: int divide by zero", "STATUS_INTEGER_DIVIDE_BY_ZERO"),
+    ("Windows fatal exception: float divide by zero", "STATUS_FLOAT_DIVIDE_BY_ZERO"),
+    ("Windows fatal exception: float overflow", "STATUS_FLOAT_OVERFLOW"),
+    ("Windows fatal exception: integer overflow", "STATUS_INTEGER_OVERFLOW"),
+    ("Windows fatal exception: page error", "STATUS_IN_PAGE_ERROR"),
+    ("Windows fatal exception: code 0xc0000409", "STATUS_STACK_BUFFER_OVERRUN"),
+    ("Windows fatal exception: code 0xc0000374", "STATUS_HEAP_CORRUPTION"),
+    ("Windows fatal exception: code 0xe06d7363", "CPP_EXCEPTION"),
+    ("Exception code: 0xc0000005", "STATUS_ACCESS_VIOLATION"),
+    ("  Exception Code:\tc0000409", "STATUS_STACK_BUFFER_OVERRUN"),
+    ("it just ends with 0xC0000409", "STATUS_STACK_BUFFER_OVERRUN"),
+    ("PS> $LASTEXITCODE\n-1073740791", "STATUS_STACK_BUFFER_OVERRUN"),
+]
+
+
+@pytest.mark.parametrize(("line", "name"), BASH)
+def test_bash_says_it_in_words(line: str, name: str) -> None:
+    assert _names(line) == {name}
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("120/500 [==>...........] - ETA: 1:02 - loss: 2.1371Killed", "SIGKILL"),
+        ("120/500 [==>...........] - ETA: 12sSegmentation fault", "SIGSEGV"),
+        ("120/500 [==>...........]Aborted", "SIGABRT"),
+        (" 37%|███▋      | 37/100 [00:10<00:17,  3.61it/s] 37%Illegal instruction", "SIGILL"),
+    ],
+)
+def test_a_progress_bar_ends_in_no_line_feed(line: str, name: str) -> None:
+    assert _names(line) == {name}
+
+
+def test_words_glued_to_a_word_are_no_end() -> None:
+    assert _names("nobodyKilled") == set()
+    assert _names("3 jobs were Killed in May") == set()
+
+
+@pytest.mark.parametrize(("line", "name"), ZSH)
+def test_zsh_says_it_in_small_letters(line: str, name: str) -> None:
+    assert _names(line) == {name}
+
+
+@pytest.mark.parametrize(("line", "name"), MACOS)
+def test_macos_puts_the_number_behind_the_words(line: str, name: str) -> None:
+    assert _names(line) == {name}
+
+
+@pytest.mark.parametrize(("line", "name"), FISH)
+def test_fish_names_the_signal(line: str, name: str) -> None:
+    assert _names(line) == {name}
+
+
+@pytest.mark.parametrize(("line", "name"), PYCHARM)
+def test_pycharm_gives_the_number_and_what_it_makes_of_it(line: str, name: str) -> None:
+    assert _names(line) == {name}
+
+
+@pytest.mark.parametrize(("line", "name"), VS_CODE)
+def test_vs_code_gives_windows_codes_unsigned(line: str, name: str) -> None:
+    assert _names(line) == {name}
+
+
+@pytest.mark.parametrize(("line", "name"), CONTAINERS)
+def test_docker_and_kubernetes_give_128_plus_n(line: str, name: str) -> None:
+    assert _names(line) == {name}
+
+
+@pytest.mark.parametrize(("line", "name"), CONTINUOUS_INTEGRATION)
+def test_a_failed_job_gives_its_exit_code(line: str, name: str) -> None:
+    assert _names(line) == {name}
+
+
+@pytest.mark.parametrize(("line", "name"), PYTHON)
+def test_python_programs_tell_how_their_children_ended(line: str, name: str) -> None:
+    assert _names(line) == {name}
+
+
+@pytest.mark.parametrize(("line", "name"), OTHERS)
+def test_debuggers_launchers_and_people(line: str, name: str) -> None:
+    assert _names(line) == {name}
+
+
+@pytest.mark.parametrize(("line", "name"), RUNTIMES)
+def test_the_runtimes_of_other_languages_have_words_of_their_own(line: str, name: str) -> None:
+    assert _names(line) == {name}
+
+
+@pytest.mark.parametrize(("line", "name"), WINDOWS)
+def test_windows_names_the_exception_or_its_code(line: str, name: str) -> None:
+    assert _names(line) == {name}
+
+
+@pytest.mark.parametrize(
+    "prose",
+    [
+        # Ray's list of what might have happened
+        "There are some potential root causes. (1) The process is killed by SIGKILL by OOM killer due to high memory "
+        "usage. (2) ray stop --force is called. (3) The worker is crashed unexpectedly due to SIGSEGV or other "
+        "unexpected errors.",
+        "The process may be killed by signal 9 if the machine runs out of memory.",
+        "If you see a segmentation fault here, please open an issue.",
+        "I get a Segmentation fault when I run this",
+        "Killed the old process before starting a new one",
+        "Aborted by user request",
+        "Terminated early: the loss did not improve",
+        "Send SIGTERM or SIGKILL to stop the server",
+        "a SIGSEGV handler was installed",
+        "Local rendezvous is aborting with status: OUT_OF_RANGE: End of sequence",
+        "kill -9 4711",
+        "SIGKILL: the signal that cannot be caught",
+        "we caught segfault reports from users",
+        "State:          Terminated",
+        "return code handling was changed in 2.4",
+        "exit code is not 0",
+    ],
+)
+def test_prose_that_only_mentions_a_signal_is_no_status(prose: str) -> None:
+    assert _names(prose) == set()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Allocation of 3221225472 exceeds 10% of free system memory.",
+        "Bin (268435456): Total Chunks: 1, 3221225472 requested",
+        "object at 0xc0000409f8",
+        "Reading from 0x7fc0000005",
+    ],
+)
+def test_a_number_of_bytes_or_an_address_is_no_windows_status(line: str) -> None:
+    """3 GiB is 3221225472, which is 0xC0000000."""
+    assert _names(line) == set()
+
+
+def test_statuses_come_in_the_order_of_the_text_with_their_lines() -> None:
+    log = Log(2, ["worker_1 exited with code 137", "Epoch 1/5", "main exited with code 1", "", "Aborted (core dumped)"])
+    seen = [(status.name, status.place and (status.place.input, status.place.line)) for status in extract(log)]
+    assert seen == [("SIGKILL", (2, 1)), ("exit 1", (2, 3)), ("SIGABRT", (2, 5))]
+
+
+def test_the_number_that_was_printed_is_kept() -> None:
+    assert [status.code for status in extract(Log(0, ["exit code 139", "exit status -11"]))] == [139, -11]
+
+
+@pytest.mark.parametrize("path", sorted((LOGS / "healthy").glob("*.log")), ids=lambda path: path.name)
+def test_a_run_that_went_well_has_no_status(path: str) -> None:
+    assert extract(read(Source.of(path), 0).logs[0]) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "status"),
+    [
+        ("oom-killed-kubernetes.log", "SIGKILL"),
+        ("oom-killed-slurm.log", "SIGKILL"),
+        ("fast-fail-bare.log", "STATUS_STACK_BUFFER_OVERRUN"),
+        ("illegal-instruction-import.log", "SIGILL"),
+        ("cudnn-handle-check.log", "SIGABRT"),
+    ],
+)
+def test_the_status_in_a_whole_log(name: str, status: str) -> None:
+    log = read(Source.of(LOGS / "composed" / name), 0).logs[0]
+    assert {seen.name for seen in extract(log)} == {status}

@@ -1,0 +1,132 @@
+"""The Linux kernel's own account of a death: dmesg lines, the out-of-memory killer, audit records."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from triage import digits, patterns, status
+from triage.crash import Access, ExitStatus, Fault, Log, Memory, NativeFrame, Place, Thread
+from triage.patterns import Match
+from triage.readers.log.containers.interface import Told
+
+_WHERE = r"(?: in (?P<module>[^\[\s]+)\[(?:(?P<offset>[0-9a-f]+),)?(?P<base>[0-9a-f]+)\+[0-9a-f]+\])?"
+_PROCESS = r"(?P<comm>[^\[\]\n:]{1,16})\[\d+\]"
+_SEGFAULT = (
+    rf"{_PROCESS}: segfault at (?P<at>[0-9a-f]+) ip (?P<ip>[0-9a-f]+) sp (?P<sp>[0-9a-f]+) "
+    rf"error (?P<error>[0-9a-f]+){_WHERE}"
+)
+_TRAP = (
+    rf"traps: {_PROCESS} (?:trap )?(?P<trap>invalid opcode|general protection(?: fault)?|divide error|int3|"
+    rf"stack segment|alignment check) ip:(?P<ip>[0-9a-f]+) sp:[0-9a-f]+ error:[0-9a-f]+{_WHERE}"
+)
+# ARM, RISC-V and POWER name the signal by its number.
+_UNHANDLED = (
+    rf"{_PROCESS}: (?:unhandled (?:signal (?P<plain>\d{{1,2}}) code|[\w ,:-]+? \((?P<number>\d{{1,2}})\) at)) "
+    rf"[^\n]*?(?:, in (?P<module>[^\[\s]+)\[(?:(?P<offset>[0-9a-f]+),)?(?P<base>[0-9a-f]+)\+[0-9a-f]+\])?$"
+)
+_ALIGNMENT = r"Unhandled fault: alignment (?:exception|fault)|Alignment trap: not handling instruction"
+_OOM_KILL = (
+    r"Kill(?:ed)? process \d+,? (?:UID \d+,? )?\((?P<comm>[^)\n]{1,16})\),?"
+    r"(?:[^\n]*?anon-rss:(?P<anon>\d+)kB)?(?:, file-rss:(?P<file>\d+)kB)?(?:, shmem-rss:(?P<shmem>\d+)kB)?"
+)
+_GROUP_LIMIT = r"memory: usage \d+kB, limit (?P<limit>\d+)kB"
+_AUDIT = r'ANOM_ABEND [^\n]*?comm="?(?P<comm>[^"\s]+)"?[^\n]*? sig=(?P<sig>\d{1,2})\b'
+_TRAPS = {
+    "invalid opcode": "SIGILL",
+    "general protection": "SIGSEGV",
+    "general protection fault": "SIGSEGV",
+    "divide error": "SIGFPE",
+    "int3": "SIGTRAP",
+    "stack segment": "SIGBUS",
+    "alignment check": "SIGBUS",
+}
+# A limit that nobody set is written as the largest number of pages.
+_NO_LIMIT = 1 << 50
+
+
+class _Death(NamedTuple):
+    """One process that the kernel tells about."""
+
+    comm: str
+    offset: int
+    exit: ExitStatus
+    frame: NativeFrame | None = None
+    fault: Fault | None = None
+    rss: int | None = None
+
+
+def extract(log: Log) -> Told:
+    """Who died of what and, for a fault, in which library; python's lines only, if there are any."""
+    deaths = sorted([*_faults(log), *_kills(log), *_audited(log)], key=lambda death: death.offset)
+    ours = [death for death in deaths if death.comm.startswith("python")] or deaths
+    threads = [
+        Thread(death.comm, True, native_stack=(death.frame,), place=death.exit.place) for death in ours if death.frame
+    ]
+    limit = patterns.compile(_GROUP_LIMIT).search(log.text)
+    limit_bytes = digits.scaled(limit["limit"], 1024) if limit else None
+    if limit_bytes is None or limit_bytes >= _NO_LIMIT:
+        memory = Memory(peak_bytes=_peak(ours))
+    else:
+        memory = Memory(_peak(ours), limit_bytes, "control group")
+    fault = next((death.fault for death in reversed(ours) if death.fault), None)
+    return Told(exits=tuple(death.exit for death in ours), threads=tuple(threads), memory=memory, fault=fault)
+
+
+def _faults(log: Log) -> list[_Death]:
+    found = []
+    for match in patterns.compile(_SEGFAULT).finditer(log.text):
+        found.append(_death(log, match, "SIGSEGV", ip=match["ip"])._replace(fault=_fault(match)))
+    for match in patterns.compile(_TRAP).finditer(log.text):
+        found.append(_death(log, match, _TRAPS[match["trap"]], ip=match["ip"]))
+    for match in patterns.compile(_UNHANDLED).finditer(log.text):
+        found.append(_death(log, match, status.from_code(-int(match["plain"] or match["number"])).name))
+    for match in patterns.compile(_ALIGNMENT).finditer(log.text):
+        found.append(_Death("", match.start(), _signal("SIGBUS", log.place(match.start()))))
+    return found
+
+
+def _fault(match: Match) -> Fault:
+    """The address, the registers, and from the processor's error code what was tried there (x86)."""
+    error = digits.whole(match["error"], 16) or 0
+    access: Access = "execute" if error & 16 else "write" if error & 2 else "read"
+    told = (("rip", digits.whole(match["ip"], 16)), ("rsp", digits.whole(match["sp"], 16)))
+    registers = tuple((name, value) for name, value in told if value is not None)
+    return Fault("SIGSEGV", digits.whole(match["at"], 16), access, registers=registers)
+
+
+def _death(log: Log, match: Match, signal: str, ip: str | None = None) -> _Death:
+    frame = None
+    if module := match["module"]:
+        # Newer kernels give the offset in the file; older ones only where the mapping starts.
+        far = digits.whole(match["offset"], 16)
+        at, base = digits.whole(ip, 16), digits.whole(match["base"], 16)
+        if far is None and at is not None and base is not None:
+            far = at - base
+        frame = NativeFrame(module, None, far)
+    return _Death(match["comm"].strip(), match.start(), _signal(signal, log.place(match.start())), frame)
+
+
+def _kills(log: Log) -> list[_Death]:
+    found = []
+    for match in patterns.compile(_OOM_KILL).finditer(log.text):
+        told = [digits.scaled(match[part], 1024) for part in ("anon", "file", "shmem")]
+        sizes = [size for size in told if size is not None]
+        rss = sum(sizes) if sizes else None
+        found.append(_Death(match["comm"], match.start(), _signal("SIGKILL", log.place(match.start())), rss=rss))
+    return found
+
+
+def _audited(log: Log) -> list[_Death]:
+    return [
+        _Death(match["comm"], match.start(), status.from_code(-int(match["sig"]), place=log.place(match.start())))
+        for match in patterns.compile(_AUDIT).finditer(log.text)
+    ]
+
+
+def _peak(deaths: list[_Death]) -> int | None:
+    return max((death.rss for death in deaths if death.rss is not None), default=None)
+
+
+def _signal(name: str, place: Place) -> ExitStatus:
+    known = status.from_signal(name, place=place)
+    return known if known is not None else ExitStatus(name=name, place=place)

@@ -1,0 +1,34 @@
+"""Kubernetes: `kubectl describe pod`, `kubectl get pod` (table, YAML, JSON) and its events.
+
+Exit codes and `Reason: OOMKilled` are read with the exit and memory lines; here is what only Kubernetes says.
+"""
+
+from __future__ import annotations
+
+from triage import patterns
+from triage.crash import Log, Memory
+from triage.readers.log.containers.findings import count, notices, size
+from triage.readers.log.containers.interface import Told
+
+_OOM_KILLED = r"(?:\"?[Rr]eason\"?:\s+\"?OOMKilled\b|^\S+ +\d+/\d+ +OOMKilled +\d+ )"
+# The kubelet ends pods to save the node: that is a kill for memory too, of the node's.
+_EVICTED = r"node was low on resource: memory\b|was OOM[- ]killed|\bOOMKilling\b[^\n]*(?:Kill|System OOM)"
+_OTHER_DEATH = (
+    r"node was low on resource: ephemeral-storage\b[^\n]*|ephemeral local storage usage exceeds[^\n]*|"
+    r"\bBackOff\b[^\n]*restarting failed container[^\n]*|^\S+ +\d+/\d+ +(?:Error|CrashLoopBackOff) +\d+ [^\n]*|"
+    r"Liveness probe failed[^\n]*will be restarted[^\n]*"
+)
+_LIMIT = (
+    r"[Ll]imits\"?: ?\{?(?:\s+[\w./\"-]+: +\S+){0,4}?"
+    r"\s+\"?memory\"?: +\"?(?P<number>\d+(?:\.\d+)?)(?P<unit>[KMGT]i?)?\b"
+)
+
+
+def extract(log: Log) -> Told:
+    """Kills for memory, the container's memory limit, and notices of a death for another reason."""
+    limit = patterns.compile(_LIMIT).search(log.text)
+    kills = max(count(log, _OOM_KILLED) or 0, count(log, _EVICTED) or 0) or None
+    memory = Memory(oom_kills=kills)
+    if limit is not None:
+        memory = memory._replace(limit_bytes=size(limit["number"], limit["unit"] or ""), limit_source="container")
+    return Told(messages=notices(log, _OTHER_DEATH), memory=memory)

@@ -1,0 +1,136 @@
+"""What bash says of a dead process in other languages: the C library's translations, word for word."""
+
+from __future__ import annotations
+
+from triage import patterns, status
+from triage.crash import ExitStatus, Log
+from triage.readers.log.containers.interface import Told
+
+WORDS = {
+    "SIGSEGV": (
+        "段错误",
+        "段錯誤",
+        "程式記憶體區段錯誤",
+        "Speicherzugriffsfehler",
+        "Erreur de segmentation",
+        "Violación de segmento",
+        "Falha de segmentação",
+        "Falta de segmentação",
+        "Errore di segmentazione",
+        "Ошибка сегментирования",
+        "Помилка адресування",
+        "Naruszenie ochrony pamięci",
+        "Segmentatiefout",
+        "Segmenteringsfel",
+        "Parçalama arızası",
+        "세그멘테이션 오류",
+        "세그멘테이션 결함",
+        "Lỗi phân đoạn",
+    ),
+    "SIGKILL": (
+        "已杀死",
+        "已殺死",
+        "強制結束",
+        "強制終了",
+        "Getötet",
+        "Processus arrêté",
+        "Terminado (killed)",
+        "Ucciso",
+        "Убито",
+        "Вбито",
+        "Unicestwiony",
+        "Geëlimineerd",
+        "Dödad",
+        "Süreç durduruldu",
+        "죽었음",
+        "Bị buộc kết thúc",
+        "Morto",
+    ),
+    "SIGABRT": (
+        "已放弃",
+        "已中止",
+        "中止",
+        "Abgebrochen",
+        "Abandon",
+        "Abortado",
+        "Annullato",
+        "Аварийный останов",
+        "Перервано",
+        "Przerwane",
+        "Afgebroken",
+        "İptal edildi",
+        "중지됨",
+        "Bị hủy bỏ",
+    ),
+    "SIGILL": (
+        "非法指令",
+        "無效指令",
+        "Ungültiger Maschinenbefehl",
+        "Instruction non permise",
+        "Instrucción ilegal",
+        "Instrução ilegal",
+        "Istruzione non consentita",
+        "Недопустимая инструкция",
+        "Помилкова інструкція",
+        "Błędna instrukcja",
+        "Ongeldige instructie",
+        "Yönerge kuraldışı",
+        "명령어가 잘못됨",
+    ),
+    "SIGBUS": (
+        "总线错误",
+        "匯流排錯誤",
+        "バスエラー",
+        "Bus-Zugriffsfehler",
+        "Erreur du bus",
+        "Error del bus",
+        "Erro no barramento",
+        "Errore di bus",
+        "Ошибка шины",
+        "Błąd szyny",
+        "Busfout",
+        "버스 오류",
+    ),
+    "SIGFPE": (
+        "浮点数例外",
+        "浮點數例外",
+        "浮動小数点例外",
+        "Gleitkomma-Ausnahme",
+        "Exception en point flottant",
+        "Excepción de coma flotante",
+        "Exceção de ponto flutuante",
+        "Eccezione in virgola mobile",
+        "Исключение в операции с плавающей точкой",
+        "부동 소수점 예외",
+    ),
+    # Untranslated words behind a translated `line 3:`
+    "Segmentation fault": ("Segmentation fault",),
+    "Illegal instruction": ("Illegal instruction",),
+}
+_SIGNALS = {word: name for name, words in WORDS.items() for word in words}
+# Words that also stand alone on a line in other texts; bash adds that it dumped core.
+_EVERYDAY = {"中止", "已中止", "強制終了", "Morto", "Abandon", "Abortado", "Annullato", *WORDS["Segmentation fault"]}
+_IN_SCRIPT = r"^(?:[^\n]{1,200}[:：] {1,6}\d+ |\[\d+\][-+]? +)(?P<words>WORDS)(?: |$)"
+_ALONE = r"^(?P<words>WORDS)(?P<core> *[(（][^\n()（）]{2,40}[)）])?$"
+
+
+def extract(log: Log) -> Told:
+    """The signal behind the words, alone on a line or behind the script, its line and the process number."""
+    words = "|".join(_escaped(word) for word in sorted(_SIGNALS, key=len, reverse=True))
+    found = [*_find(log, _IN_SCRIPT.replace("WORDS", words)), *_find(log, _ALONE.replace("WORDS", words))]
+    return Told(exits=tuple(seen for _, seen in sorted(found, key=lambda pair: pair[0])))
+
+
+def _find(log: Log, pattern: str) -> list[tuple[int, ExitStatus]]:
+    found = []
+    for match in patterns.compile(pattern).finditer(log.text):
+        if "core" in match.groupdict() and match["core"] is None and match["words"] in _EVERYDAY:
+            continue
+        seen = status.parse(_SIGNALS[match["words"]], place=log.place(match.start()))
+        if seen is not None:
+            found.append((match.start(), seen))
+    return found
+
+
+def _escaped(word: str) -> str:
+    return word.replace("(", r"\(").replace(")", r"\)")

@@ -1,0 +1,26 @@
+"""Notebooks: Jupyter, Colab, Kaggle, Databricks, Spyder and VS Code tell that the kernel is gone, and seldom why."""
+
+from __future__ import annotations
+
+from triage.crash import Log, Memory
+from triage.readers.log.containers.findings import count, notices
+from triage.readers.log.containers.interface import Told
+
+_NOTICE = (
+    r"KernelRestarter: restarting kernel \(\d+/\d+\)|WARNING:root:kernel \S+ restarted|"
+    r"[Tt]he kernel appears to have died|The kernel died, restarting|"
+    r"The kernel for \S+ appears to have died|"
+    r"The Kernel crashed while executing code in the (?:the )?current cell|"
+    r"Your session crashed for an unknown reason|DeadKernelError: Kernel died|"
+    r"The Python kernel is unresponsive"
+)
+# Two services know that it was memory, because they count it.
+_MEMORY = (
+    r"Your session crashed after using all available RAM|"
+    r"[Yy]our notebook tried to allocate more memory than is available"
+)
+
+
+def extract(log: Log) -> Told:
+    """Notices of a dead kernel; a kill for memory where the service says so itself."""
+    return Told(messages=notices(log, _NOTICE), memory=Memory(oom_kills=count(log, _MEMORY)))

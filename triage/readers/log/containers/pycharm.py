@@ -1,0 +1,31 @@
+"""PyCharm and its sisters in other languages: `Process finished with exit code` by its number.
+
+The English line is read where all exit lines are.
+"""
+
+from __future__ import annotations
+
+from triage.crash import Log
+from triage.readers.log.containers.findings import statuses
+from triage.readers.log.containers.interface import Told
+
+WORDS = (
+    "进程已结束",
+    "處理程序已結束",
+    "プロセスは終了コード",
+    "종료 코드",
+    "Prozess beendet",
+    "Prozess wurde beendet",
+    "Processus terminé",
+    "Proceso finalizado",
+    "Processo finalizado",
+    "Processo terminato",
+    "Процесс завершен",
+    "Процесс завершён",
+)
+_LINE = rf"^(?:{'|'.join(WORDS)})[^\d\n]{{0,60}}?(?P<code>-?\d{{1,10}})\b"
+
+
+def extract(log: Log) -> Told:
+    """The exit code behind the words of any of these languages."""
+    return Told(exits=statuses(log, _LINE))

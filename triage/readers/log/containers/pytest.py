@@ -1,0 +1,14 @@
+"""pytest-xdist: a worker that is gone. It never knows why; the worker's own dump does."""
+
+from __future__ import annotations
+
+from triage.crash import Log
+from triage.readers.log.containers.findings import notices
+from triage.readers.log.containers.interface import Told
+
+_NOTICE = r"\[gw\d+\] node down: Not properly terminated|^worker '?gw\d+'? crashed while running '[^'\n]*'"
+
+
+def extract(log: Log) -> Told:
+    """The notice that a worker died, with the test that it ran."""
+    return Told(messages=notices(log, _NOTICE))

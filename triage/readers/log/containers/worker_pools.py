@@ -1,0 +1,28 @@
+"""Pools of worker processes in Python: joblib, concurrent.futures, torch's elastic launcher and DataLoader."""
+
+from __future__ import annotations
+
+from triage.crash import Log
+from triage.readers.log.containers.findings import notices, statuses
+from triage.readers.log.containers.interface import Told
+
+_FORMS = (
+    r"exit codes of the workers are \{(?P<signal>SIG[A-Z]{2,6})\(-\d+\)",
+    r"exit codes of the workers are \{EXIT\((?P<code>\d{1,3})\)",
+    r"^[ \t]*exitcode\s*: (?P<code>-?\d{1,10}) \(pid: \d+\)",
+    r"Signal (?P<number>\d{1,2}) \(SIG[A-Z]+\) received by PID \d+",
+    r"DataLoader worker \(pid(?:\(s\))? [\d, ]+\) is killed by signal: (?P<words>[A-Z][\w /]+)\.",
+)
+_NOTICE = (
+    r"A process in the process pool was terminated abruptly|"
+    r"A worker process managed by the executor was unexpectedly terminated|"
+    r"DataLoader worker \(pid(?:\(s\))? [\d, ]+\) exited unexpectedly"
+)
+
+
+def extract(log: Log) -> Told:
+    """How the workers ended where it is told, and otherwise that one did."""
+    return Told(
+        exits=statuses(log, *_FORMS),
+        messages=notices(log, _NOTICE),
+    )
