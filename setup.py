@@ -18,8 +18,8 @@ class BuildWithIndex(build_py):
         if getattr(self, "editable_mode", False):
             return
         sys.path.insert(0, str(HERE))
-        from triage.knowledge.index import index_source
-        from triage.knowledge.yaml_packs import read_pack
+        from triage.knowledge.database import index_source
+        from triage.knowledge.pack_files import read_pack
 
         source = index_source(read_pack(str(HERE / "signatures"), "triage"))
         target = Path(self.build_lib) / "triage" / "knowledge" / "built_index.py"

@@ -12,7 +12,7 @@ from triage import status
 from triage.clues import parse_clue
 from triage.clues.interface import Clue
 from triage.crash import Crash, ExitStatus, Gap, Input, Log, NativeFrame, Place, Process, PythonFrame, Thread
-from triage.knowledge.loading import Knowledge, assemble
+from triage.knowledge.database import Knowledge, assemble
 from triage.knowledge.pack import PackData
 from triage.knowledge.signature import Signature, parse_signature
 

@@ -24,7 +24,7 @@ from pathlib import Path
 import pytest
 import scheduling
 
-from triage.knowledge.loading import Knowledge
+from triage.knowledge.database import Knowledge
 
 # Started as ../.venv/bin/python it would have the .. in its path, which the Pythons that the tests start never have.
 sys.executable = os.path.abspath(sys.executable)

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from triage.knowledge.backtracking import exponential, slow
+from triage.knowledge.complexity import exponential, slow
 
 PACKAGE = Path(__file__).resolve().parents[1] / "triage"
 # The door itself compiles whatever it is given.

@@ -14,7 +14,7 @@ from conftest import LOGS
 
 import triage
 from triage.crash import Crash
-from triage.knowledge.loading import Knowledge
+from triage.knowledge.database import Knowledge
 from triage.readers import Source, read
 from triage.report import Report
 

@@ -16,7 +16,7 @@ from conftest import REPOSITORY, REQUIRED
 from crashers import FOLDER, OPEN, Crasher, all_crashers, once_each
 
 import triage
-from triage.knowledge.loading import Knowledge
+from triage.knowledge.database import Knowledge
 
 CRASHERS = all_crashers()
 SECONDS = 170

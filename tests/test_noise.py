@@ -9,7 +9,7 @@ from conftest import REPOSITORY
 from fixture_logs import our_knowledge, report_of
 
 import triage
-from triage.knowledge.loading import Knowledge
+from triage.knowledge.database import Knowledge
 from triage.report import DIAGNOSED, Report
 
 # Lines that every start prints, and lines that follow from a failure and explain nothing.

@@ -11,7 +11,7 @@ from building import knowledge_of, signature_data
 
 import triage
 from triage import status
-from triage.knowledge.loading import Knowledge
+from triage.knowledge.database import Knowledge
 from triage.reports.pages import page_lines
 
 MOST = 900

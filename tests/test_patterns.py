@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from triage import patterns
 from triage.clues.log import LogSeen
-from triage.knowledge.loading import Knowledge
+from triage.knowledge.database import Knowledge
 
 # Meaning
 

@@ -11,7 +11,7 @@ from fixture_logs import report_of
 
 import triage
 from triage.diagnosis.verdict import SURE
-from triage.knowledge.loading import Knowledge
+from triage.knowledge.database import Knowledge
 from triage.report import DIAGNOSED, NO_CRASH, UNKNOWN, Report
 
 LOGS = REPOSITORY / "fixtures" / "logs" / "quiet"

@@ -17,8 +17,8 @@ from triage.clues.module import ModuleSeen
 from triage.crash import Memory, Process, Resources
 from triage.diagnosis import diagnose
 from triage.diagnosis.verdict import SURE
-from triage.knowledge.loading import Knowledge
-from triage.knowledge.yaml_packs import read_pack
+from triage.knowledge.database import Knowledge
+from triage.knowledge.pack_files import read_pack
 from triage.readers import Source, read
 from triage.report import NO_CRASH, UNKNOWN, Report
 

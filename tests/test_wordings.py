@@ -10,7 +10,7 @@ import yaml
 from conftest import LOGS
 
 import triage
-from triage.knowledge.loading import Knowledge
+from triage.knowledge.database import Knowledge
 
 TABLES = sorted((LOGS / "composed").glob("wordings-*.yaml"))
 ROWS = [

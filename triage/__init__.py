@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 if TYPE_CHECKING:
     from triage.capture.command import CannotStart
     from triage.crash import Crash
-    from triage.knowledge.loading import Knowledge
+    from triage.knowledge.database import Knowledge
     from triage.readers import Source
     from triage.report import Page, Report
 
@@ -107,7 +107,7 @@ def run(
 
 def load_knowledge(signatures: Sequence[str | PathLike[str]] = ()) -> Knowledge:
     """Our signatures with private packs (and those in TRIAGE_SIGNATURES) laid over them."""
-    from triage.knowledge.loading import load
+    from triage.knowledge.database import load
     from triage.knowledge.pack import private_directories
 
     return load(private_directories(tuple(str(directory) for directory in signatures)))

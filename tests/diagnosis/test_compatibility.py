@@ -7,7 +7,7 @@ import pytest
 from triage.crash import Environment
 from triage.diagnosis.commands import for_system
 from triage.diagnosis.compatibility import PLACEHOLDERS, fitting
-from triage.knowledge.loading import load
+from triage.knowledge.database import load
 
 TABLES = load().versions
 

@@ -9,7 +9,7 @@ from building import crash_of, crashed_thread
 
 from triage.crash import Crash, Environment, Fault, Library, Memory, Resources
 from triage.diagnosis import diagnose
-from triage.knowledge.loading import Knowledge
+from triage.knowledge.database import Knowledge
 from triage.report import Report
 
 LIMIT = 16 << 30

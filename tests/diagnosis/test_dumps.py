@@ -9,7 +9,7 @@ import pytest
 from minidumps import CUDNN, KERNELBASE, TENSORFLOW, DumpBuilder, tensorflow_dump
 
 import triage
-from triage.knowledge.loading import Knowledge
+from triage.knowledge.database import Knowledge
 from triage.report import Report
 
 DUMPS = Path(__file__).resolve().parents[2] / "fixtures" / "dumps"

@@ -13,7 +13,7 @@ from triage.crash import Environment, Place
 from triage.diagnosis import diagnose
 from triage.diagnosis.evidence import fill, placeholders, source_name
 from triage.diagnosis.ranking import OTHER_SYSTEM
-from triage.knowledge.loading import Knowledge
+from triage.knowledge.database import Knowledge
 from triage.report import Diagnosis
 
 LABEL = {

@@ -10,7 +10,7 @@ from building import knowledge_of, signature_data
 
 import triage
 from triage.diagnosis.explain import UnknownTopic
-from triage.knowledge.loading import Knowledge
+from triage.knowledge.database import Knowledge
 from triage.report import Page
 
 

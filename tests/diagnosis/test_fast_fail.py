@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import triage
-from triage.knowledge.loading import Knowledge
+from triage.knowledge.database import Knowledge
 from triage.report import Report
 
 LOGS = Path(__file__).parents[2] / "fixtures" / "logs" / "composed"

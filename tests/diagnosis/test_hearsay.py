@@ -7,7 +7,7 @@ from building import knowledge_of, signature_data
 from conftest import LOGS
 
 import triage
-from triage.knowledge.loading import Knowledge
+from triage.knowledge.database import Knowledge
 
 
 def claims_of(knowledge: Knowledge, log: str, exit_code: str | int | None = None) -> list[int]:

@@ -33,7 +33,7 @@ from triage.crash import (
 )
 from triage.diagnosis import diagnose
 from triage.diagnosis.verdict import SURE, interrupted, with_all_gaps
-from triage.knowledge.loading import Knowledge
+from triage.knowledge.database import Knowledge
 from triage.report import DIAGNOSED, NO_CRASH, UNCERTAIN, UNKNOWN, Report
 
 RERUN = "train.py --epochs 3"

@@ -16,7 +16,7 @@ from triage.diagnosis.compatibility import fitting
 from triage.diagnosis.evidence import fill, placeholders
 from triage.diagnosis.missing_modules import PLACEHOLDERS as FROM_DISTRIBUTIONS
 from triage.diagnosis.missing_modules import missing_module
-from triage.knowledge.loading import Knowledge
+from triage.knowledge.database import Knowledge
 from triage.report import Diagnosis
 
 MODULE = r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*"

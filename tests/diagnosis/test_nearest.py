@@ -5,7 +5,7 @@ from __future__ import annotations
 import triage
 from triage.clues.log import LogSeen
 from triage.diagnosis.questions import Awaited, expected_gain
-from triage.knowledge.loading import Knowledge
+from triage.knowledge.database import Knowledge
 
 
 def test_a_bare_status_gets_its_usual_causes_with_the_clue_that_would_show_each(knowledge: Knowledge) -> None:

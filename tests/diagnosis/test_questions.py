@@ -13,7 +13,7 @@ from conftest import LOGS
 import triage
 from triage.crash import Crash
 from triage.diagnosis import diagnose
-from triage.knowledge.loading import Knowledge
+from triage.knowledge.database import Knowledge
 from triage.report import DIAGNOSED, NO_CRASH, Question
 
 WORDS = {"id": "words", "log": "the telling words", "p": 0.9, "b": 0.001}

@@ -25,7 +25,7 @@ from triage.diagnosis.ranking import (
 )
 from triage.diagnosis.verdict import SURE
 from triage.knowledge.calibration import Calibration, Weights
-from triage.knowledge.loading import Knowledge
+from triage.knowledge.database import Knowledge
 from triage.report import DIAGNOSED, UNKNOWN
 
 SEEN = Hit(None, "seen")

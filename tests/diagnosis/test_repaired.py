@@ -11,7 +11,7 @@ from triage import analyze
 from triage.clues.versions import order
 from triage.crash import Crash, Environment
 from triage.diagnosis.repaired import repaired
-from triage.knowledge.loading import Knowledge, load
+from triage.knowledge.database import Knowledge, load
 
 TABLES = load().versions
 ROWS = TABLES["fixed"]["rows"]

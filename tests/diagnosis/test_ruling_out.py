@@ -11,7 +11,7 @@ from conftest import LOGS
 import triage
 from triage.crash import Crash, Memory
 from triage.diagnosis import diagnose
-from triage.knowledge.loading import Knowledge
+from triage.knowledge.database import Knowledge
 from triage.report import RuledOut
 
 FOUND = {"id": "found", "log": "the telling words", "p": 0.95, "b": 0.0005}

@@ -8,7 +8,7 @@ from building import knowledge_of as known
 from building import signature_data
 
 import triage
-from triage.knowledge.loading import Knowledge
+from triage.knowledge.database import Knowledge
 
 CLAIMS: dict[str, Any] = {
     "documents": {"a.txt": {"title": "Why it dies"}, "b.txt": {"title": "Why it lives"}},

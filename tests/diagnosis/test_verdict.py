@@ -14,7 +14,7 @@ import triage
 from triage.crash import Crash, Gap, LeftOut, LogRecord, Memory, Place, PythonException, RuntimeMessage
 from triage.diagnosis import diagnose
 from triage.diagnosis.verdict import SURE, with_all_gaps
-from triage.knowledge.loading import Knowledge
+from triage.knowledge.database import Knowledge
 from triage.report import DIAGNOSED, NO_CRASH, UNCERTAIN, UNKNOWN, Report
 
 NOISE = {"noise": ["a greeting of the library"], "life": [r"^Epoch \d+/\d+"]}

@@ -8,8 +8,8 @@ import pytest
 import yaml
 from building import write_log, write_pack
 
+from triage.knowledge.database import load
 from triage.knowledge.drafting import draft
-from triage.knowledge.loading import load
 from triage.knowledge.signature import parse_signature
 from triage.maintain.prove import lint_packs
 

@@ -11,10 +11,9 @@ from conftest import LOGS
 
 from triage import patterns
 from triage.diagnosis import diagnose
-from triage.knowledge.index import index_source
-from triage.knowledge.loading import Knowledge, assemble
+from triage.knowledge.database import Knowledge, assemble, index_source
 from triage.knowledge.pack import our_directory
-from triage.knowledge.yaml_packs import read_pack
+from triage.knowledge.pack_files import read_pack
 from triage.readers import Source, read
 from triage.report import DIAGNOSED
 

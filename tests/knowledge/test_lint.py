@@ -13,7 +13,7 @@ from triage.clues import parse_clue
 from triage.clues.facts import Facts
 from triage.clues.findings import Hit
 from triage.knowledge.pack import Problem
-from triage.knowledge.yaml_packs import read_pack
+from triage.knowledge.pack_files import read_pack
 from triage.maintain.prove import lint_packs
 
 SLUG = "house/scheduler"

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from conftest import REPOSITORY
 
-from triage.knowledge.yaml_packs import load_yaml
+from triage.knowledge.pack_files import load_yaml
 
 SPLIT = "signatures/gpu/causes.yaml"
 FOLDED = "tests/knowledge/test_parsed_content.py"

@@ -16,9 +16,9 @@ from triage.clues.fault import ACCESSES, ADDRESSES
 from triage.clues.interface import SignatureError
 from triage.clues.memory import CONDITIONS
 from triage.knowledge.drafting import draft
+from triage.knowledge.pack_files import load_yaml
 from triage.knowledge.schema import FILE, schema_text, signature_schema
 from triage.knowledge.signature import parse_signature
-from triage.knowledge.yaml_packs import load_yaml
 
 OURS = REPOSITORY / "signatures"
 FILES = sorted(OURS.glob("*/*.yaml"))

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from building import PRIVATE_CAUSE, PRIVATE_LINE, signature_data, write_log, write_pack
 
-from triage.knowledge.loading import Knowledge, load
+from triage.knowledge.database import Knowledge, load
 from triage.maintain import prove
 from triage.maintain.prove import FAILED, NOT_CHECKED, PASSED, Outcome
 

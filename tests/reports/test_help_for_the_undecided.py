@@ -9,7 +9,7 @@ from building import PRIVATE_LINE, crash_of, knowledge_of, signature_data
 
 import triage
 from triage.diagnosis import diagnose
-from triage.knowledge.loading import Knowledge
+from triage.knowledge.database import Knowledge
 from triage.report import Report
 from triage.reports import json_report, markdown, text
 

@@ -8,7 +8,7 @@ import pytest
 from conftest import LOGS
 
 import triage
-from triage.knowledge.loading import Knowledge
+from triage.knowledge.database import Knowledge
 from triage.report import Report
 from triage.reports import FORMATS, renderer
 from triage.reports.recognising import is_report

@@ -10,7 +10,7 @@ from conftest import LOGS
 import triage
 from triage.crash import Crash, Gap, Input, Log
 from triage.diagnosis import diagnose
-from triage.knowledge.loading import Knowledge
+from triage.knowledge.database import Knowledge
 from triage.readers.log import lines
 from triage.report import Report
 from triage.reports import markdown, text

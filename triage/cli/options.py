@@ -14,7 +14,7 @@ from triage.cli.streams import say
 from triage.reports import FORMATS, renderer
 
 if TYPE_CHECKING:
-    from triage.knowledge.loading import Knowledge
+    from triage.knowledge.database import Knowledge
     from triage.report import Report
 
 F = TypeVar("F", bound=Callable[..., Any])

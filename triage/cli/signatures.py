@@ -14,7 +14,7 @@ import click
 import triage
 from triage.cli.options import report_problems, signatures_option
 from triage.cli.streams import note
-from triage.knowledge.loading import Knowledge
+from triage.knowledge.database import Knowledge
 from triage.knowledge.pack import CAUSES
 
 

@@ -12,7 +12,7 @@ from triage.diagnosis.ranking import rank
 from triage.diagnosis.ruling_out import ruled_out
 from triage.diagnosis.stack_key import stack_key
 from triage.diagnosis.verdict import summarise, topic_of, verdict_of, with_all_gaps
-from triage.knowledge.loading import Knowledge
+from triage.knowledge.database import Knowledge
 from triage.report import DIAGNOSED, NO_CRASH, UNCERTAIN, UNKNOWN, Diagnosis, OtherCrash, Reliability, Report, Verdict
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from triage import status as statuses
 from triage.clues.exit import ExitSeen
 from triage.clues.interface import Clue
-from triage.knowledge.loading import Cause, Knowledge
+from triage.knowledge.database import Cause, Knowledge
 from triage.knowledge.signature import GRADES, Signature
 from triage.report import Page
 

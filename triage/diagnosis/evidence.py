@@ -14,7 +14,7 @@ from triage.crash import Crash
 from triage.diagnosis.arithmetic import calculate
 from triage.diagnosis.commands import for_system
 from triage.diagnosis.ranking import OTHER_SYSTEM, Ranking, Scored, Term
-from triage.knowledge.loading import Knowledge
+from triage.knowledge.database import Knowledge
 from triage.knowledge.signature import Fix
 from triage.phrases import Phrase, quote, quoting
 from triage.report import Diagnosis, Evidence, FixStep

@@ -12,7 +12,7 @@ from triage.clues.exit import ExitSeen
 from triage.crash import ExitStatus
 from triage.diagnosis.cause_page import Sections, cause_page, documents, families, family_page
 from triage.diagnosis.evidence import in_words, source_name
-from triage.knowledge.loading import Knowledge
+from triage.knowledge.database import Knowledge
 from triage.knowledge.signature import Signature
 from triage.report import Page
 

@@ -13,7 +13,7 @@ from triage.clues.interface import Clue, Observable
 from triage.crash import Crash
 from triage.diagnosis.evidence import PLACEHOLDER, in_words, shown
 from triage.diagnosis.ranking import Ranking, Scored, Term
-from triage.knowledge.loading import Knowledge
+from triage.knowledge.database import Knowledge
 from triage.report import UNCERTAIN, UNKNOWN, Near, Verdict
 
 _MOST = 3

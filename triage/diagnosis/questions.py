@@ -17,7 +17,7 @@ from triage.clues.findings import Unseen
 from triage.clues.interface import Observable, Request, Sought, Way
 from triage.crash import Crash
 from triage.diagnosis.ranking import Ranking, Scored
-from triage.knowledge.loading import Knowledge
+from triage.knowledge.database import Knowledge
 from triage.phrases import quoting
 from triage.report import DIAGNOSED, Question, Verdict
 

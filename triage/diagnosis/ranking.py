@@ -18,7 +18,7 @@ from triage.clues.findings import Absent, Finding, Hit
 from triage.clues.interface import Clue
 from triage.crash import Crash
 from triage.knowledge.calibration import UNFITTED, Weights
-from triage.knowledge.loading import Knowledge
+from triage.knowledge.database import Knowledge
 from triage.knowledge.signature import Signature
 
 CAP_FOR = 6.9

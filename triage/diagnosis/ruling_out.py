@@ -7,7 +7,7 @@ from triage.clues.interface import Clue
 from triage.crash import Crash
 from triage.diagnosis.evidence import fill, in_words, placeholders
 from triage.diagnosis.ranking import Ranking, Scored, Term
-from triage.knowledge.loading import Knowledge
+from triage.knowledge.database import Knowledge
 from triage.phrases import Phrase
 from triage.report import Diagnosis, RuledOut
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from triage.diagnosis.evidence import source_name
-from triage.knowledge.loading import Knowledge
+from triage.knowledge.database import Knowledge
 from triage.report import Page
 
 _VERDICTS = {

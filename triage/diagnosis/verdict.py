@@ -10,7 +10,7 @@ from triage.clues.facts import Facts
 from triage.clues.findings import Hit
 from triage.crash import Crash, Gap, Place
 from triage.diagnosis.ranking import SURE, Ranking
-from triage.knowledge.loading import Knowledge
+from triage.knowledge.database import Knowledge
 from triage.report import DIAGNOSED, NO_CRASH, UNCERTAIN, UNKNOWN, Diagnosis, Verdict
 
 # A line that says this much for a cause, with no sign of life behind it, is trouble.

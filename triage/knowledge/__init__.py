@@ -1,1 +1,1 @@
-"""What is known about causes: the signature model, loading, private packs, lint and the built index."""
+"""What is known about causes: signatures, claims, packs, lint, and the database that a diagnosis looks into."""

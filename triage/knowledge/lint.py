@@ -11,10 +11,10 @@ from triage import patterns
 from triage.clues import KINDS, patterns_of
 from triage.clues.interface import Clue
 from triage.crash import Log
-from triage.knowledge.backtracking import exponential
-from triage.knowledge.loading import Knowledge
+from triage.knowledge.complexity import exponential
+from triage.knowledge.database import Knowledge
 from triage.knowledge.pack import PackData, Problem
-from triage.knowledge.places import line_of
+from triage.knowledge.pack_files import line_of
 from triage.knowledge.signature import Signature
 
 LEAST_LITERAL = 4
@@ -323,8 +323,8 @@ def _claim_problems(pack: PackData, knowledge: Knowledge) -> Iterator[Problem]:
         for cause in claim.get("except_for") or ():
             if cause not in knowledge.causes and cause not in families:
                 yield problem((number, "except_for"), f"unknown cause '{cause}'", "a cause or a family of causes")
-    for one in (one for one in knowledge.hearsay if one.claim in claims):
+    for one in (one for one in knowledge.claims if one.number in claims):
         for part, clue in (("heard_when", one.when), ("unless", one.unless)):
-            for path, inner in _with_inner((one.claim, part), clue) if clue else ():
+            for path, inner in _with_inner((one.number, part), clue) if clue else ():
                 for where, what, instead in _one_clue(path, inner, knowledge):
                     yield problem(where, what, instead)

@@ -1,13 +1,13 @@
-"""A signature pack as plain data, and what can be wrong with one.
+"""A signature pack as plain data, what can be wrong with one, and where packs are.
 
-Paths are texts here and in the readers: importing pathlib would cost every run 4 ms.
+Paths are strings here and in the readers: importing pathlib would cost every run 4 ms.
 """
 
 import os
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-# The file of a family's causes, FAMILY/causes.yaml; no signature can be called so.
+# The file with a family's causes is FAMILY/causes.yaml, so no signature can have that name.
 CAUSES = "causes"
 
 
@@ -25,7 +25,7 @@ class Problem(NamedTuple):
 
 
 class PackData(NamedTuple):
-    """A pack as plain data: what the built index holds and what reading the YAML gives."""
+    """A pack as its YAML files say it, not yet parsed."""
 
     name: str
     directory: str
@@ -33,11 +33,11 @@ class PackData(NamedTuple):
     tables: Mapping[str, Any]
     digest: str = ""
     problems: tuple[Problem, ...] = ()
-    # Where each cause is written: in its family's file, or in one for all at the top of the pack.
+    # Where each cause is written: in its family's file, or in one file for all at the top of the pack.
     cause_files: Mapping[str, str] = {}
 
     def file_of_cause(self, slug: str) -> str:
-        """The file that has the page of a cause."""
+        """The file with the page of a cause."""
         return self.cause_files.get(slug) or os.path.join(self.directory, f"{CAUSES}.yaml")
 
     @property

@@ -14,11 +14,11 @@ from triage.crash import Log
 from triage.diagnosis.arithmetic import CALCULATORS
 from triage.diagnosis.compatibility import PLACEHOLDERS as FROM_VERSIONS
 from triage.diagnosis.missing_modules import PLACEHOLDERS as FROM_DISTRIBUTIONS
+from triage.knowledge.database import Knowledge, assemble
 from triage.knowledge.lint import lint, long_lines
-from triage.knowledge.loading import Knowledge, assemble
 from triage.knowledge.pack import PackData, Problem, our_directory
+from triage.knowledge.pack_files import our_pack, read_pack
 from triage.knowledge.signature import ExampleLog, Signature
-from triage.knowledge.yaml_packs import our_pack, read_pack
 from triage.readers import Source, read
 from triage.report import NO_CRASH, UNKNOWN, Report
 

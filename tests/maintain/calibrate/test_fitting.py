@@ -6,7 +6,7 @@ import pytest
 from building import knowledge_of, signature_data
 
 from triage.knowledge.calibration import Bin, Weights
-from triage.knowledge.loading import Knowledge
+from triage.knowledge.database import Knowledge
 from triage.maintain.calibrate.cases import Case, Looked, look_at
 from triage.maintain.calibrate.figures import FirstAnswer, answer, figures, reliability
 from triage.maintain.calibrate.fitting import FOLDS, applied, counted, fit_weights, left_out

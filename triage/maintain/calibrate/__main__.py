@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from triage.knowledge.calibration import Bin, Calibration, Reliability, parse_calibration, parse_reliability
+from triage.knowledge.database import Knowledge, assemble
 from triage.knowledge.lint import LONGEST_LINE
-from triage.knowledge.loading import Knowledge, assemble
 from triage.knowledge.pack import PackData, our_directory
-from triage.knowledge.yaml_packs import our_pack
+from triage.knowledge.pack_files import our_pack
 from triage.maintain.calibrate.cases import BadCases, look_at, read_cases
 from triage.maintain.calibrate.figures import answer, figures, reliability
 from triage.maintain.calibrate.fitting import counted, fit_weights, left_out

@@ -10,8 +10,8 @@ from typing import NamedTuple
 from triage import analyze
 from triage.clues.facts import Facts
 from triage.diagnosis.ranking import Found, look_for
-from triage.knowledge.loading import Knowledge
-from triage.knowledge.yaml_packs import load_yaml
+from triage.knowledge.database import Knowledge
+from triage.knowledge.pack_files import load_yaml
 from triage.report import NO_CRASH
 
 NOT_A_CRASH, NO_CAUSE, SOMETHING_ELSE = "not-a-crash", "unknown", "other."

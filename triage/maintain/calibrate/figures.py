@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from triage.diagnosis.ranking import SURE
 from triage.knowledge.calibration import Bin, Weights
-from triage.knowledge.loading import Knowledge
+from triage.knowledge.database import Knowledge
 from triage.maintain.calibrate.cases import NOT_A_CRASH, Looked
 from triage.maintain.calibrate.fitting import rank_with
 

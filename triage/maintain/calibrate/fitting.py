@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from triage.clues.findings import Hit
 from triage.diagnosis.ranking import Ranking, rank_found
 from triage.knowledge.calibration import UNFITTED, Calibration, Counts, Weights, calibrated, calibrated_priors
-from triage.knowledge.loading import Knowledge
+from triage.knowledge.database import Knowledge
 from triage.maintain.calibrate.cases import NOT_A_CRASH, SOMETHING_ELSE, Looked
 
 FOLDS = 10

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import triage
-from triage.knowledge.loading import Knowledge
+from triage.knowledge.database import Knowledge
 from triage.knowledge.pack import CAUSES, our_directory
-from triage.knowledge.yaml_packs import our_pack, read_pack
+from triage.knowledge.pack_files import our_pack, read_pack
 from triage.maintain.draft.candidates import Candidate, candidates, exit_clue
 from triage.maintain.draft.writing import cause_text, signature_text
 from triage.maintain.prove import FAILED, lint_packs, test_signatures

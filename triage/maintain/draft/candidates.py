@@ -12,8 +12,8 @@ from triage.clues.findings import Hit
 from triage.crash import Crash, PythonException, base_name
 from triage.diagnosis.verdict import is_noise
 from triage.frames import function_name, telling
+from triage.knowledge.database import Knowledge
 from triage.knowledge.lint import LEAST_LITERAL, pattern_problems
-from triage.knowledge.loading import Knowledge
 from triage.maintain.draft.generalising import escape, generalise, shorten
 
 # Words of a line that complains, for programs that do not use TensorFlow's log.

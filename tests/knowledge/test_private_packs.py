@@ -12,7 +12,7 @@ from building import PRIVATE_CAUSE, PRIVATE_LINE, crash_of, line_with, signature
 import triage
 from triage.crash import Environment, Place
 from triage.diagnosis import diagnose
-from triage.knowledge.loading import UNKNOWN_CAUSE_PRIOR, Knowledge, load
+from triage.knowledge.database import UNKNOWN_CAUSE_PRIOR, Knowledge, load
 from triage.knowledge.pack import private_directories
 
 OURS = "gpu/out-of-memory"
@@ -226,12 +226,16 @@ def test_a_pack_may_have_its_causes_in_one_file_in_its_families_or_in_both(
 @pytest.mark.parametrize(
     ("causes", "words", "what"),
     [
-        ({"house.a": {"prior": 0.01}, "yard.b": {"prior": 0.01}}, "yard.b", "'yard.b' is no cause of the family house"),
+        (
+            {"house.a": {"prior": 0.01}, "yard.b": {"prior": 0.01}},
+            "yard.b",
+            "'yard.b' is not a cause of the family house",
+        ),
         ({"house.a": {"prior": 0.01}, "house.b": {"prior": 2}}, "house.b", "'house.b' is not a page"),
-        ({"house.a": {"prior": 0.01}, "house.top": {"prior": 0.01}}, "house.top", "'house.top' stands in"),
+        ({"house.a": {"prior": 0.01}, "house.top": {"prior": 0.01}}, "house.top", "'house.top' is in"),
         ("house.a: {prior: 0.01}\nhouse.b: ]", "house.b", "not YAML"),
         (["not", "a", "mapping"], "not", "this file is not a mapping"),
-        (signature_data(), "title", "no signature can be called so"),
+        (signature_data(), "title", "no signature can have this name"),
     ],
     ids=["of another family", "no page", "twice", "no YAML", "no mapping", "a signature"],
 )

@@ -9,9 +9,9 @@ import pytest
 from building import signature_data, write_pack
 
 import triage
-from triage.knowledge.index import built_knowledge
+from triage.knowledge.database import built_knowledge
 from triage.knowledge.pack import PackData, our_directory
-from triage.knowledge.yaml_packs import read_pack
+from triage.knowledge.pack_files import read_pack
 from triage.maintain.prove import lint_packs
 
 SLUG = "house/scheduler"
@@ -38,7 +38,7 @@ def pack_with(directory: Path, **changes: Any) -> Path:
 
 def test_the_index_of_a_wheel_carries_them() -> None:
     ours = read_pack(our_directory(), "triage")
-    assert built_knowledge(ours).hearsay == triage.load_knowledge().hearsay != ()
+    assert built_knowledge(ours).claims == triage.load_knowledge().claims != ()
 
 
 def test_a_private_pack_may_answer_what_its_own_house_believes(tmp_path: Path) -> None:
@@ -51,8 +51,8 @@ def test_a_private_pack_may_answer_what_its_own_house_believes(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"instead": None}, "no line for who has heard it"),
-        ({"instead": "long " * 40}, "no line for who has heard it"),
+        ({"instead": None}, "no line for the people who have read the claim"),
+        ({"instead": "long " * 40}, "no line for the people who have read the claim"),
         ({"except_for": "shape"}, "'except_for' is a list of causes"),
         ({"except_for": ["unheard-of"]}, "unknown cause 'unheard-of'"),
         ({"supports": ["house/none"]}, "unknown signature 'house/none'"),
@@ -69,5 +69,5 @@ def test_what_would_mislead_is_refused_with_its_place(tmp_path: Path, changes: d
 def test_a_broken_claim_of_ours_stops_the_build() -> None:
     ours = read_pack(our_directory(), "triage")
     broken = {**ours.tables, "documents": {"documents": {}, "claims": {1: claim(instead=None)}}}
-    with pytest.raises(ValueError, match="no line for who has heard it"):
+    with pytest.raises(ValueError, match="no line for the people who have read the claim"):
         built_knowledge(PackData("triage", ours.directory, ours.signatures, broken))

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from triage.knowledge.backtracking import exponential, slow
+from triage.knowledge.complexity import exponential, slow
 
 # Exponential: a loop that reads one text in two ways
 
