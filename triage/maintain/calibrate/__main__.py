@@ -14,15 +14,25 @@ from triage.knowledge.database import Knowledge, assemble
 from triage.knowledge.lint import LONGEST_LINE
 from triage.knowledge.pack import PackData, our_directory
 from triage.knowledge.pack_files import our_pack
-from triage.maintain.calibrate.cases import BadCases, look_at, read_cases
-from triage.maintain.calibrate.figures import answer, figures, reliability
-from triage.maintain.calibrate.fitting import counted, fit_weights, left_out
+from triage.maintain.calibrate.fit import (
+    BadCases,
+    answer,
+    counted,
+    examine,
+    figures,
+    fit_weights,
+    left_out,
+    read_cases,
+    reliability,
+    without_idle_counts,
+)
 
 _HEADER = """\
 # Written by `make calibrate CASES="DIR …"`; do not edit. What labelled reports say about the hand-written numbers:
-# weights: fitted on reports that were left out of the counts; reliability: on reports that nobody who writes signatures
-# had read, of the answers with a confidence from `from` on so many were right (measured elsewhere, copied); signatures:
-# reports that showed the signature (own), with other causes (elsewhere), and in how many of each every clue was seen.
+# weights: fitted on reports that were left out of the counts; reliability: how many answers were right, for each
+# confidence, on reports that nobody who writes signatures had read (measured elsewhere, copied); signatures: how many
+# reports showed the signature (own) or had other causes (elsewhere), and in how many of each every clue was seen. Only
+# counts that change a signature's numbers are here.
 """
 
 
@@ -34,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--reliability",
         metavar="FILE",
-        help="figures of reports that nobody has read (default: those of the last time)",
+        help="figures of reports that nobody has read (default: keep the ones in our calibration.yaml)",
     )
     options = parser.parse_args(arguments)
     try:
@@ -44,12 +54,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     ours = our_pack()
     knowledge = as_written(ours)
-    looked = [look_at(case, knowledge) for case in cases]
-    pairs = left_out(looked, knowledge)
+    examined = [examine(case, knowledge) for case in cases]
+    pairs = left_out(examined, knowledge)
     weights = fit_weights(pairs)
     answers = [answer(one, without, weights) for one, without in pairs]
     measured = _measured(options.reliability, ours)
-    final = counted(looked, knowledge)._replace(weights=weights, reliability=measured, cases=len(cases))
+    counts = without_idle_counts(counted(examined, knowledge), knowledge)
+    final = counts._replace(weights=weights, reliability=measured, cases=len(cases))
     text = as_yaml(final, figures(answers), digest)
     path = Path(options.output or Path(our_directory()) / "calibration.yaml")
     path.write_text(text, "utf-8")
@@ -65,7 +76,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _measured(file: str | None, ours: PackData) -> Reliability:
-    """The figures of unread reports: from a file that was handed over, else those that we have."""
+    """The figures of unread reports: from the given file, else those that we have."""
     if file is None:
         return parse_calibration(ours.tables.get("calibration", {})).reliability
     import yaml
@@ -90,7 +101,7 @@ def table(bins: Sequence[Bin]) -> str:
 
 
 def as_yaml(fitted: Calibration, achieved: Mapping[str, float], digest: str) -> str:
-    """The file; one row a signature keeps it small and its changes readable."""
+    """The file, with one row per signature so that it stays small and its changes readable."""
     lines = [
         f"date: {datetime.date.today()}",
         f"cases: {fitted.cases}",
@@ -113,7 +124,7 @@ def as_yaml(fitted: Calibration, achieved: Mapping[str, float], digest: str) -> 
 
 
 def wrapped(row: str) -> str:
-    """A row of the file, broken between its entries where it is longer than lint takes."""
+    """A row of the file, broken between its entries where it is longer than lint allows."""
     indent = " " * (len(row) - len(row.lstrip()) + 4)
     # A pair of counts stays together: no break before a number.
     line, *entries = re.split(r"(?<=,) (?!\d)", row)

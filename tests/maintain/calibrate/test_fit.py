@@ -7,9 +7,21 @@ from building import knowledge_of, signature_data
 
 from triage.knowledge.calibration import Bin, Weights
 from triage.knowledge.database import Knowledge
-from triage.maintain.calibrate.cases import Case, Looked, look_at
-from triage.maintain.calibrate.figures import FirstAnswer, answer, figures, reliability
-from triage.maintain.calibrate.fitting import FOLDS, applied, counted, fit_weights, left_out
+from triage.maintain.calibrate.fit import (
+    FOLDS,
+    Case,
+    Examined,
+    FirstAnswer,
+    answer,
+    applied,
+    counted,
+    examine,
+    figures,
+    fit_weights,
+    left_out,
+    reliability,
+    without_idle_counts,
+)
 
 DIED = "Segmentation fault (core dumped)\n"
 
@@ -32,13 +44,13 @@ def case(id: str, text: str, cause: str, *alternates: str) -> Case:
     return Case(id, text + "\n" + DIED, cause, alternates)
 
 
-def looked(knowledge: Knowledge, *cases: Case) -> list[Looked]:
-    return [look_at(one, knowledge) for one in cases]
+def examined(knowledge: Knowledge, *cases: Case) -> list[Examined]:
+    return [examine(one, knowledge) for one in cases]
 
 
 def test_a_report_counts_for_its_own_signature_and_against_those_of_other_causes(small: Knowledge) -> None:
     both = "the first words\nthe second words"
-    seen = counted(looked(small, case("1", "the first words", "a.a"), case("2", both, "a.a")), small)
+    seen = counted(examined(small, case("1", "the first words", "a.a"), case("2", both, "a.a")), small)
     assert seen.cases == 2
     assert seen.causes == {"a.a": 2}
     assert (seen.counts["a/a"].own, seen.counts["a/a"].elsewhere) == (2, 0)
@@ -47,19 +59,41 @@ def test_a_report_counts_for_its_own_signature_and_against_those_of_other_causes
     assert seen.counts["b/b"].clues == {"second": (0, 1)}
 
 
+def test_counts_that_change_no_number_are_left_out() -> None:
+    words = {"id": "words", "log": "the first words", "p": 0.8, "b": 0.01}
+    code = {"id": "code", "exit": "SIGSEGV", "p": 0.8}
+    rare = {"id": "rare", "log": "the second words", "p": 0.8, "b": 0.3}
+    small = knowledge_of(
+        {
+            "a/a": signature_data(title="A", cause="a.a", clues=[words, code]),
+            "b/b": signature_data(title="B", cause="b.b", clues=[rare]),
+        },
+        {"a.a": 0.3, "b.b": 0.3},
+    )
+    both = "the first words\nthe second words"
+    cases = [case("1", both, "a.a"), *(case(str(n), "the first words", "a.a") for n in range(2, 10))]
+    everything = counted(examined(small, *cases), small)
+    assert everything.counts["a/a"].clues == {"words": (9, 0), "code": (9, 0)}
+    assert everything.counts["b/b"].clues == {"rare": (0, 1)}
+    needed = without_idle_counts(everything, small)
+    assert set(needed.counts) == {"a/a"}
+    assert needed.counts["a/a"].clues == {"words": (9, 0)}
+    assert applied(small, needed).signatures == applied(small, everything).signatures
+
+
 def test_an_answer_that_is_right_too_counts_neither_way(small: Knowledge) -> None:
     both = "the first words\nthe second words"
-    seen = counted(looked(small, case("1", both, "a.a", "b.b")), small)
+    seen = counted(examined(small, case("1", both, "a.a", "b.b")), small)
     assert (seen.counts["b/b"].own, seen.counts["b/b"].elsewhere) == (0, 0)
 
 
 def test_healthy_logs_are_not_counted_as_crashes(small: Knowledge) -> None:
-    assert counted(looked(small, case("1", "all is well", "not-a-crash")), small).cases == 0
+    assert counted(examined(small, case("1", "all is well", "not-a-crash")), small).cases == 0
 
 
 def test_every_case_is_judged_by_numbers_that_were_fitted_without_it(small: Knowledge) -> None:
     cases = [case(f"{number:02}", "the first words", "a.a") for number in range(2 * FOLDS)]
-    pairs = left_out(looked(small, *cases), small)
+    pairs = left_out(examined(small, *cases), small)
     assert sorted(one.case.id for one, _ in pairs) == [one.id for one in cases]
     assert {knowledge.calibration.cases for _, knowledge in pairs} == {2 * FOLDS - 2}
 
@@ -68,14 +102,14 @@ def test_words_that_mislead_make_answers_less_sure(small: Knowledge) -> None:
     honest = [case(f"h{n}", "the first words", "a.a") for n in range(20)]
     honest += [case(f"k{n}", "the second words", "b.b") for n in range(20)]
     misleading = [case(f"m{n}", "the first words", "b.b") for n in range(10)]
-    trusting = fit_weights(left_out(looked(small, *honest), small))
-    wary = fit_weights(left_out(looked(small, *honest, *misleading), small))
+    trusting = fit_weights(left_out(examined(small, *honest), small))
+    wary = fit_weights(left_out(examined(small, *honest, *misleading), small))
     assert wary.sharpness < trusting.sharpness
 
 
 def test_the_first_answer_is_judged_as_a_person_would(small: Knowledge) -> None:
     def judged(one: Case) -> FirstAnswer:
-        return answer(look_at(one, small), small, Weights())
+        return answer(examine(one, small), small, Weights())
 
     right = judged(case("1", "the first words", "a.a"))
     assert right.right
@@ -108,7 +142,7 @@ def test_the_figures_are_those_of_first_answers() -> None:
 
 
 def test_a_calibration_that_is_applied_moves_the_numbers(small: Knowledge) -> None:
-    seen = counted(looked(small, *(case(str(n), "the first words", "a.a") for n in range(30))), small)
+    seen = counted(examined(small, *(case(str(n), "the first words", "a.a") for n in range(30))), small)
     moved = applied(small, seen)
     assert moved.signatures["a/a"].clues[0].p > small.signatures["a/a"].clues[0].p
     assert moved.causes["a.a"].prior > small.causes["a.a"].prior

@@ -1,0 +1,283 @@
+"""Fitting the ranking to labelled reports: reading them, counting clues, fitting the weights, and how good it gets.
+
+Each report is judged by numbers that were fitted without it (ten folds), so the figures are those of reports that
+nobody has seen. What they cannot show: the patterns themselves were written by people who had read these reports.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from triage import analyze
+from triage.clues.facts import Facts
+from triage.clues.findings import Hit
+from triage.diagnosis.ranking import SURE, Found, Ranking, look_for, rank_found
+from triage.knowledge.calibration import (
+    UNFITTED,
+    Bin,
+    Calibration,
+    Counts,
+    Weights,
+    calibrated,
+    calibrated_priors,
+)
+from triage.knowledge.database import Knowledge
+from triage.knowledge.pack_files import load_yaml
+from triage.knowledge.signature import Signature
+from triage.report import NO_CRASH
+
+NOT_A_CRASH, NO_CAUSE, SOMETHING_ELSE = "not-a-crash", "unknown", "other."
+FOLDS = 10
+# Keeps the numbers near what they are without any report. The first three hardly move, on purpose: patterns are written
+# with the labelled reports at hand, which makes every hit look surer than it is, and people with nothing but an exit
+# code file no reports. How sure an answer with a clear line is may move.
+_START = (0.0, math.log(UNFITTED.weights.absences), 0.0, 0.0)
+_PULL = (10.0, 10.0, 10.0, 0.01)
+_FIRST_STEP, _LAST_STEP = 0.4, 0.04
+_NEVER = 1e-9
+# The last bins are narrow: most answers are sure ones, and there a person wants to know how sure.
+BINS = (0.0, 0.5, SURE, 0.9, 0.97)
+
+
+class BadCases(Exception):
+    """A folder of cases that cannot be used; the text says what to try."""
+
+
+class Case(NamedTuple):
+    """A report as somebody pasted it, the cause that people found, and other answers that are right too."""
+
+    id: str
+    text: str
+    cause: str
+    alternates: tuple[str, ...]
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether there is no cause that triage should name."""
+        return self.cause in (NO_CAUSE, NOT_A_CRASH) or self.cause.startswith(SOMETHING_ELSE)
+
+    def accepts(self, cause: str) -> bool:
+        """Whether naming this cause is right."""
+        if self.cause.startswith(SOMETHING_ELSE):
+            return cause.startswith(SOMETHING_ELSE)
+        return cause == self.cause or cause in self.alternates
+
+
+class Examined(NamedTuple):
+    """A case with what was found in it; `quiet` where triage says that nothing died."""
+
+    case: Case
+    found: Found
+    quiet: bool
+
+
+def read_cases(directories: Sequence[str]) -> tuple[list[Case], str]:
+    """All cases of several folders, and a hash over them."""
+    digest = hashlib.sha256()
+    cases = []
+    for directory in directories:
+        paths = sorted(Path(directory).glob("*.yaml"))
+        if not paths:
+            raise BadCases(f"There are no cases (*.yaml) in {directory}; give a folder of labelled reports.")
+        for path in paths:
+            raw = path.read_bytes()
+            digest.update(path.name.encode() + b"\0" + raw)
+            data = load_yaml(raw.decode("utf-8"))
+            if not isinstance(data, dict) or not {"cause", "input"} <= set(data):
+                raise BadCases(f"{path} is not a labelled report; it needs 'cause' and 'input'.")
+            cases.append(Case(path.stem, str(data["input"]), data["cause"], tuple(data.get("alternates") or ())))
+    return cases, "sha256:" + digest.hexdigest()
+
+
+def examine(case: Case, knowledge: Knowledge) -> Examined:
+    """Read a case and look for every clue in it."""
+    report = analyze(case.text.encode("utf-8", "surrogatepass"), knowledge=knowledge, redact=False)
+    found = look_for(Facts(report.crash, knowledge.literals), knowledge)
+    return Examined(case, found, report.verdict == NO_CRASH)
+
+
+def counted(examined: Sequence[Examined], knowledge: Knowledge) -> Calibration:
+    """How often each clue was seen in reports with its cause, and in reports with others.
+
+    A cause shows in several ways, a signature each. A report counts for the one that explains it best.
+    """
+    causes: Counter[str] = Counter()
+    own: Counter[str] = Counter()
+    elsewhere: Counter[str] = Counter()
+    own_hits: dict[str, Counter[str]] = {id: Counter() for id in knowledge.signatures}
+    other_hits: dict[str, Counter[str]] = {id: Counter() for id in knowledge.signatures}
+    crashes = [one for one in examined if one.case.cause != NOT_A_CRASH]
+    for one in crashes:
+        causes[one.case.cause] += 1
+        best = _best_way(one, knowledge)
+        for id, signature in knowledge.signatures.items():
+            if id == best:
+                own[id] += 1
+                own_hits[id].update(_seen(one, id, knowledge))
+            elif not one.case.accepts(signature.cause):
+                elsewhere[id] += 1
+                other_hits[id].update(_seen(one, id, knowledge))
+    counts = {
+        id: Counts(
+            own[id],
+            elsewhere[id],
+            {clue: (own_hits[id][clue], other_hits[id][clue]) for clue in own_hits[id] | other_hits[id]},
+        )
+        for id in knowledge.signatures
+    }
+    return Calibration(cases=len(crashes), causes=causes, counts=counts)
+
+
+def without_idle_counts(calibration: Calibration, knowledge: Knowledge) -> Calibration:
+    """The calibration without counts that change no number, such as those of exit codes or of a clue nobody saw."""
+    counts = {id: _needed(knowledge.signatures[id], counts) for id, counts in calibration.counts.items()}
+    return calibration._replace(counts={id: needed for id, needed in counts.items() if needed is not None})
+
+
+def _needed(signature: Signature, counts: Counts) -> Counts | None:
+    def moved(by: Counts) -> Signature:
+        return calibrated(signature, Calibration(counts={signature.id: by}))
+
+    for clue in counts.clues:
+        fewer = counts._replace(clues={id: hits for id, hits in counts.clues.items() if id != clue})
+        if moved(fewer) == moved(counts):
+            counts = fewer
+    return counts if moved(counts) != signature else None
+
+
+def _best_way(one: Examined, knowledge: Knowledge) -> str | None:
+    ways = [s for s in rank_found(one.found, knowledge).scored if s.signature.cause == one.case.cause and s.hits]
+    return max(ways, key=lambda scored: scored.score).signature.id if ways else None
+
+
+def _seen(one: Examined, id: str, knowledge: Knowledge) -> set[str]:
+    pairs = zip(knowledge.signatures[id].clues, one.found.clues[id], strict=True)
+    return {clue.id for clue, finding in pairs if isinstance(finding, Hit)}
+
+
+def applied(knowledge: Knowledge, calibration: Calibration) -> Knowledge:
+    """Hand-written knowledge with a calibration laid over it."""
+    priors = calibrated_priors({slug: cause.prior for slug, cause in knowledge.causes.items()}, calibration)
+    return knowledge._replace(
+        signatures={id: calibrated(s, calibration) for id, s in knowledge.signatures.items()},
+        causes={slug: cause._replace(prior=priors[slug]) for slug, cause in knowledge.causes.items()},
+        calibration=calibration,
+    )
+
+
+def left_out(examined: Sequence[Examined], knowledge: Knowledge) -> list[tuple[Examined, Knowledge]]:
+    """Every case with the knowledge fitted on the other folds; the same cases always make the same folds."""
+    pairs = []
+    ordered = sorted(examined, key=lambda one: (one.case.cause, one.case.id))
+    for fold in range(FOLDS):
+        learnt = [one for number, one in enumerate(ordered) if number % FOLDS != fold]
+        without = applied(knowledge, counted(learnt, knowledge))
+        pairs += [(one, without) for number, one in enumerate(ordered) if number % FOLDS == fold]
+    return pairs
+
+
+def fit_weights(pairs: Sequence[tuple[Examined, Knowledge]]) -> Weights:
+    """The weights that make the left-out cases least surprising."""
+    crashes = [(one, knowledge) for one, knowledge in pairs if not one.quiet and one.case.cause != NOT_A_CRASH]
+
+    def surprise(point: tuple[float, ...]) -> float:
+        weights = _weights(point)
+        total = sum(-math.log(max(_NEVER, _right_share(one, rank_with(one, known, weights)))) for one, known in crashes)
+        away = sum(pull * (value - start) ** 2 for pull, value, start in zip(_PULL, point, _START, strict=True))
+        return total / max(1, len(crashes)) + away
+
+    return _weights(_lowest(surprise, _START))
+
+
+def rank_with(one: Examined, knowledge: Knowledge, weights: Weights) -> Ranking:
+    """A case's ranking under given weights."""
+    return rank_found(one.found, knowledge._replace(calibration=knowledge.calibration._replace(weights=weights)))
+
+
+def _right_share(one: Examined, ranking: Ranking) -> float:
+    """The probability that the ranking gives to right answers."""
+    if one.case.is_quiet:
+        others = (share for scored, share in ranking.causes if scored.signature.cause.startswith(SOMETHING_ELSE))
+        return ranking.unknown + sum(others)
+    return sum(share for scored, share in ranking.causes if one.case.accepts(scored.signature.cause))
+
+
+def _weights(point: tuple[float, ...]) -> Weights:
+    hits, absences, unknown, sharpness = point
+    return Weights(
+        round(math.exp(hits), 4), round(math.exp(absences), 4), round(unknown, 4), round(math.exp(sharpness), 4)
+    )
+
+
+def _lowest(function: Callable[[tuple[float, ...]], float], start: tuple[float, ...]) -> tuple[float, ...]:
+    """A minimum, found by trying a step each way along each axis, and smaller steps where none helps."""
+    here, lowest, step = start, function(start), _FIRST_STEP
+    while step >= _LAST_STEP:
+        ways = [
+            tuple(value + (sign * step if axis == moved else 0.0) for axis, value in enumerate(here))
+            for moved in range(len(here))
+            for sign in (1, -1)
+        ]
+        best, there = min((function(way), way) for way in ways)
+        if best < lowest:
+            here, lowest = there, best
+        else:
+            step /= 2
+    return here
+
+
+class FirstAnswer(NamedTuple):
+    """The first answer to a case: its confidence (none where nothing was named), and whether it was right."""
+
+    confidence: float | None
+    right: bool
+    among_three: bool
+    is_quiet: bool
+
+
+def answer(one: Examined, knowledge: Knowledge, weights: Weights) -> FirstAnswer:
+    """What triage would answer first."""
+    quiet = one.case.is_quiet
+    if one.quiet:
+        right = one.case.cause == NOT_A_CRASH
+        return FirstAnswer(None, right, right, quiet)
+    ranking = rank_with(one, knowledge, weights)
+    named = [(scored.signature.cause, min(share, 0.99)) for scored, share in ranking.named]
+    if not named or (ranking.unknown >= named[0][1] and named[0][1] < SURE):
+        among = any(one.case.accepts(cause) for cause, _ in named[:3])
+        return FirstAnswer(None, quiet and one.case.cause != NOT_A_CRASH, among, quiet)
+    right = one.case.accepts(named[0][0])
+    return FirstAnswer(named[0][1], right, any(one.case.accepts(cause) for cause, _ in named[:3]), quiet)
+
+
+def reliability(answers: Sequence[FirstAnswer]) -> tuple[Bin, ...]:
+    """Of the answers of each confidence, how many were right."""
+    bins = []
+    for least, above in zip(BINS, (*BINS[1:], 2.0), strict=True):
+        held = [one for one in answers if one.confidence is not None and least <= one.confidence < above]
+        if held:
+            bins.append(Bin(least, len(held), sum(one.right for one in held)))
+    return tuple(bins)
+
+
+def figures(answers: Sequence[FirstAnswer]) -> dict[str, float]:
+    """The shares of right first answers, of right ones among the first three, of wrong ones given as sure, and the
+    calibration error of the confidences (ten bins, first answers)."""
+    expected = [one for one in answers if not one.is_quiet]
+    sure = [(one.confidence, one.right) for one in expected if one.confidence is not None]
+    bins: dict[int, list[tuple[float, bool]]] = {}
+    for confidence, right in sure:
+        bins.setdefault(min(int(confidence * 10), 9), []).append((confidence, right))
+    error = sum(abs(sum(c for c, _ in held) - sum(right for _, right in held)) for held in bins.values())
+    wrong = sum(one.confidence is not None and one.confidence >= SURE and not one.right for one in answers)
+    return {
+        "top1": round(sum(one.right for one in expected) / max(1, len(expected)), 4),
+        "top3": round(sum(one.right or one.among_three for one in expected) / max(1, len(expected)), 4),
+        "overclaim": round(wrong / max(1, len(answers)), 4),
+        "ece": round(error / max(1, len(sure)), 4),
+    }
