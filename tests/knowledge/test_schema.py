@@ -15,10 +15,10 @@ from triage.clues import KINDS, parse_clue
 from triage.clues.fault import ACCESSES, ADDRESSES
 from triage.clues.interface import SignatureError
 from triage.clues.memory import CONDITIONS
-from triage.knowledge.drafting import draft
 from triage.knowledge.pack_files import load_yaml
 from triage.knowledge.schema import FILE, schema_text, signature_schema
 from triage.knowledge.signature import parse_signature
+from triage.maintain.draft.template import blank_signature
 
 OURS = REPOSITORY / "signatures"
 FILES = sorted(OURS.glob("*/*.yaml"))
@@ -59,7 +59,7 @@ def test_each_of_our_signatures_and_causes_is_valid(file: Path) -> None:
 
 
 def test_a_new_draft_is_valid() -> None:
-    assert CHECK.is_valid(load_yaml(draft("It broke", "gpu.out-of-memory")))
+    assert CHECK.is_valid(load_yaml(blank_signature("It broke", "gpu.out-of-memory")))
 
 
 @pytest.mark.parametrize("kind", KINDS)

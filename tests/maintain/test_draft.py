@@ -1,15 +1,20 @@
-"""A signature drafted from a log holds at once, carries nothing private, and is refused where there is nothing."""
+"""A new signature: drafted from a log it holds at once and carries nothing private, blank it can be filled in."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
+import yaml
+from building import write_log, write_pack
 from conftest import LOGS
 
 import triage
+from triage.knowledge.database import load
+from triage.knowledge.signature import parse_signature
 from triage.maintain.draft import NothingToLearn, learn, write
-from triage.maintain.draft.generalising import generalise
+from triage.maintain.draft.candidates import generalise
+from triage.maintain.draft.template import blank_signature
 from triage.maintain.prove import lint_packs
 
 LOG = (
@@ -55,3 +60,44 @@ def test_what_differs_from_run_to_run_becomes_a_class() -> None:
     general = generalise("lease 4711 at 0x7f12ab of C:\\Users\\bob\\x is over")
     assert general.pattern == r"lease (?P<lease>\d+) at 0x[0-9a-fA-F]+ of \S+ is over"
     assert (general.says, general.gist) == ("lease {lease} at … of … is over", "lease … at … of … is over")
+
+
+def test_a_blank_signature_parses() -> None:
+    found = parse_signature(
+        "house/new", "house", yaml.safe_load(blank_signature("The node went away", "host.out-of-memory"))
+    )
+    assert (found.title, found.cause, found.grade) == ("The node went away", "host.out-of-memory", "claimed")
+    assert [clue.kind for clue in found.clues] == ["log", "exit"]
+    assert len(found.matches) == len(found.differs) == 1
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        "Failed: no memory",
+        "Broken # really",
+        "[GPU] is full",
+        "'quoted' words",
+        '"quoted" words',
+        "{a}",
+        "- dash",
+        "100%",
+    ],
+)
+def test_a_blank_signature_parses_whatever_its_title_says(title: str) -> None:
+    assert yaml.safe_load(blank_signature(title, "host.out-of-memory"))["title"] == title
+
+
+def test_a_blank_signature_is_loaded_without_problem_once_its_logs_exist(tmp_path: Path) -> None:
+    text = blank_signature("The node went away", "host.out-of-memory").replace("OTHER.CAUSE", "gpu.out-of-memory")
+    pack = write_pack(tmp_path / "house", {"house/new": text})
+    write_log(pack, "NAME.log", "the words that only this failure prints")
+    write_log(pack, "OTHER.log", "something else")
+    both = load((str(pack),))
+    assert both.problems == ()
+    assert both.signatures["house/new"].pack == "house"
+
+
+def test_lint_has_nothing_to_say_about_a_blank_signature(tmp_path: Path) -> None:
+    pack = write_pack(tmp_path / "house", {"house/new": blank_signature("The node went away", "host.out-of-memory")})
+    assert lint_packs((str(pack),)).problems == ()

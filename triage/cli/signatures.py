@@ -218,9 +218,9 @@ def _draft_from(
 
 
 def _draft_to_fill_in(id: str, cause: str, title: str, into: str | None) -> None:
-    from triage.knowledge.drafting import draft
+    from triage.maintain.draft.template import blank_signature
 
-    text = draft(title, cause)
+    text = blank_signature(title, cause)
     if into is None:
         click.echo(text, nl=False)
         return

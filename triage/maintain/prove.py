@@ -1,4 +1,4 @@
-"""Whether signatures hold: lint over packs, and each signature's own tests run through the whole diagnosis."""
+"""Whether signatures hold: lint over packs, and every signature's own tests through the whole diagnosis."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from triage.report import NO_CRASH, UNKNOWN, Report
 PASSED, FAILED, NOT_CHECKED = "passed", "failed", "not checked"
 _HEALTHY = Path("fixtures/logs/healthy")
 # The report on a log and an exit status.
-_Told = Callable[[Path, str | None], Report]
+_Analysis = Callable[[Path, str | None], Report]
 
 
 class Outcome(NamedTuple):
@@ -38,7 +38,7 @@ class Outcome(NamedTuple):
 
 
 class LintResult(NamedTuple):
-    """What lint found, how many signatures it looked at, and what it could not look at."""
+    """What lint found, how many signatures it looked at, and what it could not check."""
 
     problems: tuple[Problem, ...]
     signatures: int
@@ -46,7 +46,7 @@ class LintResult(NamedTuple):
 
 
 def lint_packs(directories: tuple[str, ...] = ()) -> LintResult:
-    """Lint private packs where some are given, else ours."""
+    """Lint the given private packs, or ours where none is given."""
     ours = our_pack()
     packs = [read_pack(directory) for directory in directories]
     knowledge = assemble([ours, *packs])
@@ -68,30 +68,30 @@ def test_signatures(knowledge: Knowledge, wanted: tuple[str, ...] = ()) -> Itera
     """Run the tests that signatures carry, and the healthy logs on which none may fire."""
     packs = [_pack_of(directory) for directory in knowledge.directories]
     # One log is often the test of several signatures.
-    told = cache(lambda path, exit: analyze(path, exit_code=exit, knowledge=knowledge))
+    analysis = cache(lambda path, exit: analyze(path, exit_code=exit, knowledge=knowledge))
     for pack in packs:
         for id in pack.signatures:
             signature = knowledge.signatures.get(id)
-            # A private pack may replace a signature of ours; then only its own tests say anything.
+            # A private pack may replace a signature of ours; then only the replacement's tests count.
             if signature is not None and signature.pack == pack.name and (not wanted or id in wanted):
-                yield from _run_tests(signature, Path(pack.root), knowledge, told)
+                yield from _run_tests(signature, Path(pack.root), knowledge, analysis)
         if not wanted:
-            yield from _run_healthy(pack, told)
+            yield from _run_healthy(pack, analysis)
 
 
 def _pack_of(directory: str) -> PackData:
     return our_pack() if directory == our_directory() else read_pack(directory)
 
 
-def _run_tests(signature: Signature, root: Path, knowledge: Knowledge, told: _Told) -> Iterator[Outcome]:
+def _run_tests(signature: Signature, root: Path, knowledge: Knowledge, analysis: _Analysis) -> Iterator[Outcome]:
     for example in signature.matches:
-        yield _judge(signature, example, root, knowledge, told, matches=True)
+        yield _judge(signature, example, root, knowledge, analysis, matches=True)
     for example in signature.differs:
-        yield _judge(signature, example, root, knowledge, told, matches=False)
+        yield _judge(signature, example, root, knowledge, analysis, matches=False)
 
 
 def _judge(
-    signature: Signature, example: ExampleLog, root: Path, knowledge: Knowledge, told: _Told, *, matches: bool
+    signature: Signature, example: ExampleLog, root: Path, knowledge: Knowledge, analysis: _Analysis, *, matches: bool
 ) -> Outcome:
     if example.live:
         return Outcome(signature.id, example.log, NOT_CHECKED, "a program to run, which the crasher tests do")
@@ -99,17 +99,17 @@ def _judge(
     if not path.is_file():
         return Outcome(signature.id, example.log, NOT_CHECKED, "the log is not in this installation")
     try:
-        report = told(path, example.exit)
+        report = analysis(path, example.exit)
     except NotAnExitCode as error:
         return Outcome(signature.id, example.log, FAILED, str(error))
     first = report.diagnoses[0] if report.diagnoses else None
     named = first.cause if first and report.verdict not in (UNKNOWN, NO_CRASH) else report.verdict
     if matches:
-        # Another way of showing the same cause may fit better, but this one must have seen something too.
+        # Another signature of the same cause may fit better, but this one must have found something too.
         facts = Facts(report.crash, knowledge.literals)
-        saw_it = any(isinstance(facts.find(clue.sought), Hit) for clue in signature.clues if clue.kind != "exit")
-        wanted = signature.cause if saw_it else f"{signature.cause} through a clue of this signature"
-        right = named == signature.cause and saw_it
+        has_hit = any(isinstance(facts.find(clue.sought), Hit) for clue in signature.clues if clue.kind != "exit")
+        wanted = signature.cause if has_hit else f"{signature.cause} through a clue of this signature"
+        right = named == signature.cause and has_hit
     else:
         wanted = example.cause or f"anything but {signature.cause}"
         right = named == example.cause if example.cause else named != signature.cause
@@ -118,9 +118,9 @@ def _judge(
     )
 
 
-def _run_healthy(pack: PackData, told: _Told) -> Iterator[Outcome]:
+def _run_healthy(pack: PackData, analysis: _Analysis) -> Iterator[Outcome]:
     for path in sorted((Path(pack.root) / _HEALTHY).glob("*.log")):
-        report = told(path, None)
+        report = analysis(path, None)
         right = not report.diagnoses
         why = "" if right else f"wanted silence, got {report.diagnoses[0].cause}"
         yield Outcome("(healthy)", str(_HEALTHY / path.name), PASSED if right else FAILED, why)

@@ -1,6 +1,6 @@
-"""A signature learned from one log: its telling lines as patterns, a test on that log, the healthy logs as others.
+"""A signature drafted from one log: its error lines as patterns, that log as its test, healthy logs as negative ones.
 
-Whatever is handed out was proved: it lints clean, its tests pass, and the log's first cause is the drafted one.
+A draft has been proved before it is returned: it lints clean, its tests pass, and it is the log's first cause.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from triage.knowledge.database import Knowledge
 from triage.knowledge.pack import CAUSES, our_directory
 from triage.knowledge.pack_files import our_pack, read_pack
 from triage.maintain.draft.candidates import Candidate, candidates, exit_clue
-from triage.maintain.draft.writing import cause_text, signature_text
+from triage.maintain.draft.template import cause_text, signature_text
 from triage.maintain.prove import FAILED, lint_packs, test_signatures
 from triage.readers import Source, Unreadable
 from triage.readers.log.lines import read_lines
@@ -25,10 +25,10 @@ from triage.readers.sniffing import SNIFF_BYTES, sniff
 from triage.redaction import redacted_text
 from triage.report import DIAGNOSED, NO_CRASH, UNKNOWN, Report
 
-# Causes that say no more than that a program raised something: naming the failure itself is better.
-_ANYBODYS = "other.python-exception"
+# This cause only says that a program raised something: naming the failure itself is better.
+_CATCH_ALL = "other.python-exception"
 _HEALTHY = Path("fixtures/logs/healthy")
-# A log in a pack is an example: of a long one the beginning and the end are enough.
+# Of a long log, the beginning and the end are enough for an example.
 _KEEP_HEAD, _KEEP_TAIL = 100_000, 300_000
 _TEXT_CLUES = 2
 _PRIORS = (0.01, 0.05)
@@ -37,11 +37,11 @@ _TITLE = 80
 
 
 class NothingToLearn(Exception):
-    """No signature can be made of this log; the text says why, and what to do."""
+    """No signature can be made from this log; the text says why, and what to do."""
 
 
 class Draft(NamedTuple):
-    """A signature with all the files it needs, by their path in the pack; `notes` is what the person should know."""
+    """A signature with all the files it needs, by their path in the pack; `notes` are for the person."""
 
     id: str
     cause: str
@@ -63,9 +63,10 @@ def learn(
     force: bool = False,
 ) -> Draft:
     """Draft a signature from a log; raises NothingToLearn."""
-    text = _text_of(Source.of(log))
-    name = Source.of(log).label
-    target = (into,) if into and (Path(into) / "pack.yaml").is_file() and not _is_ours(into) else ()
+    source = Source.of(log)
+    text, name = _text_of(source), source.label
+    in_tree = into is not None and _is_ours(into)
+    target = (into,) if into and (Path(into) / "pack.yaml").is_file() and not in_tree else ()
     knowledge = triage.load_knowledge(target)
     report = triage.analyze(text.encode(), exit_code=exit_code, knowledge=knowledge, redact=False)
     _refuse_what_needs_none(report, name, force)
@@ -76,46 +77,44 @@ def learn(
             f"Nothing in {name} sets this failure apart: no error line, exception or native frame that healthy runs "
             "do not print too. Get more of its log (triage run --tf-log SCRIPT) and try again."
         )
-    in_tree = bool(into) and _is_ours(into or "")
+    nearest = _nearest(report)
     if in_tree and cause is None:
-        near = ", ".join(_nearest(report)) or "none"
+        near = ", ".join(nearest) or "none"
         raise NothingToLearn(f"This pack takes known causes: give one with --cause. The nearest here: {near}.")
-    slug = _slug(found[0].gist)
     family = cause.split(".")[0] if cause else "own"
-    id = id or f"{family}/{slug}"
-    new_cause = cause is None
+    id = id or f"{family}/{_slug(found[0].gist)}"
+    has_new_cause = cause is None and id.replace("/", ".") not in knowledge.causes
     cause = cause or id.replace("/", ".")
-    if new_cause and cause in knowledge.causes:
-        new_cause = False
     title = title or _title(found[0])
-    where = f"fixtures/logs/composed/{id.split('/')[1]}.log" if in_tree else f"logs/{id.split('/')[1]}.log"
-    files = {where: text}
-    differ = []
-    for file, content in list(healthy.items()):
-        files[str(_HEALTHY / file)] = content
-        if file.startswith("fit-"):
-            differ.append(f"{{log: {_HEALTHY / file}, cause: no-crash}}")
+    where = f"{'fixtures/logs/composed' if in_tree else 'logs'}/{id.split('/')[1]}.log"
+    files, differ = _example_logs(where, text, found, healthy)
+    signature = signature_text(title, cause, _clues(found, report), found[0].gist, where, exit_code, differ)
+    fault = ""
+    for prior in _PRIORS if has_new_cause else (None,):
+        page = cause_text(cause, title, found[0].gist, prior) if prior is not None else None
+        draft = Draft(id, cause, signature, page, files, nearest, _notes(healthy))
+        fault = _fault_of(draft, target, exit_code, where)
+        if not fault:
+            return draft
+    raise NothingToLearn(f"A signature made from {name} does not hold: {fault}.")
+
+
+def _example_logs(
+    where: str, text: str, found: list[Candidate], healthy: Mapping[str, str]
+) -> tuple[dict[str, str], list[str]]:
+    """The logs that a draft is tested on by their path in the pack, and those on which it must stay silent."""
+    files = {where: text} | {str(_HEALTHY / name): content for name, content in healthy.items()}
+    differ = [f"{{log: {_HEALTHY / name}, cause: no-crash}}" for name in healthy if name.startswith("fit-")]
     without = _without(text, found)
     if without.strip():
-        files[where.replace(".log", "-without.log")] = without
-        differ.append(f"{{log: {where.replace('.log', '-without.log')}}}   # the same log without the lines above")
-    last = ""
-    for prior in _PRIORS:
-        clues = _clues(found, report)
-        signature = signature_text(title, cause, clues, found[0].gist, where, exit_code, differ)
-        page = cause_text(cause, title, found[0].gist, prior) if new_cause else None
-        nearest = _nearest(report)
-        draft = Draft(id, cause, signature, page, files, nearest, _notes(healthy))
-        last = _fault_of(draft, target, exit_code, where)
-        if not last:
-            return draft
-        if page is None:
-            break
-    raise NothingToLearn(f"A signature made of {name} does not hold: {last}.")
+        path = where.replace(".log", "-without.log")
+        files[path] = without
+        differ.append(f"{{log: {path}}}   # the same log without the lines above")
+    return files, differ
 
 
 def write(draft: Draft, into: str) -> list[str]:
-    """Write a draft into a pack, which is made where there is none; raises FileExistsError for what is there."""
+    """Write a draft into a pack, made if there is none; raises FileExistsError rather than overwrite a file."""
     directory = Path(into)
     root = Path(read_pack(into).root) if (directory / "pack.yaml").is_file() else directory
     signature = directory / f"{draft.id}.yaml"
@@ -149,7 +148,7 @@ def _is_ours(into: str) -> bool:
 
 
 def _text_of(source: Source) -> str:
-    """The log as text without anything private, its middle left out where it is long."""
+    """The log as text, redacted, and without its middle where it is long."""
     try:
         with source.open() as stream:
             head = stream.read(SNIFF_BYTES)
@@ -174,10 +173,10 @@ def _refuse_what_needs_none(report: Report, name: str, force: bool) -> None:
             f"{name} shows no crash ({report.summary[0].lower()}{report.summary[1:-1]}): no signature."
         )
     first = report.diagnoses[0] if report.diagnoses else None
-    if first and report.verdict == DIAGNOSED and first.cause != _ANYBODYS and not force:
+    if first and report.verdict == DIAGNOSED and first.cause != _CATCH_ALL and not force:
         raise NothingToLearn(
             f"{name} is diagnosed already: {first.cause}, {first.confidence:.0%}, by the signature {first.signature}. "
-            "To draft another one all the same, add --force."
+            "To draft another one anyway, add --force."
         )
 
 
@@ -199,24 +198,24 @@ def _clues(found: list[Candidate], report: Report) -> list[Mapping[str, Any]]:
     frames = [candidate for candidate in found if not candidate.is_text]
     ended = exit_clue(report.crash)
     clues = [candidate.clue for candidate in (*texts, *frames)] + ([ended] if ended else [])
-    # Two exceptions of one type would have one name.
+    # Two exceptions of one type would have the same id.
     ids = [clue["id"] for clue in clues]
     return [{**clue, "id": clue["id"] + ("-2" if clue["id"] in ids[:at] else "")} for at, clue in enumerate(clues)]
 
 
 def _without(text: str, found: list[Candidate]) -> str:
-    """The log without the lines that the clues are about: what is left must not be taken for this failure."""
+    """The log without the lines that the clues match: the rest must not be taken for this failure."""
     words = [candidate.words for candidate in found]
     return "".join(line for line in text.splitlines(keepends=True) if not any(word in line for word in words))
 
 
 def _nearest(report: Report) -> tuple[str, ...]:
-    told = [near.cause for near in report.nearest] + [d.cause for d in report.diagnoses if report.verdict != UNKNOWN]
-    return tuple(dict.fromkeys(told))[:3]
+    causes = [near.cause for near in report.nearest] + [d.cause for d in report.diagnoses if report.verdict != UNKNOWN]
+    return tuple(dict.fromkeys(causes))[:3]
 
 
 def _title(candidate: Candidate) -> str:
-    """One line; what stands in brackets is mostly a detail."""
+    """One line; what is in brackets is mostly a detail."""
     text = candidate.gist.split(" (")[0]
     text = text if len(text) <= _TITLE else text[:_TITLE].rsplit(" ", 1)[0]
     return text[:1].upper() + text[1:].rstrip(" .:,")
@@ -224,19 +223,19 @@ def _title(candidate: Candidate) -> str:
 
 def _slug(words: str) -> str:
     parts = re.findall(r"[a-z]+", words.lower())
-    telling = [part for part in parts if len(part) > 2 and part not in ("the", "and", "for", "with", "not", "was")]
-    slug = "-".join((telling or parts)[:_SLUG_WORDS])
+    meaningful = [part for part in parts if len(part) > 2 and part not in ("the", "and", "for", "with", "not", "was")]
+    slug = "-".join((meaningful or parts)[:_SLUG_WORDS])
     return slug if slug and slug != CAUSES else "failure"
 
 
 def _fault_of(draft: Draft, target: tuple[str, ...], exit_code: str | None, where: str) -> str:
-    """What is wrong with a draft when it is used, or nothing: it is tried in a pack of its own."""
+    """What is wrong with a draft when it is tried in a pack of its own; empty where nothing is."""
     with tempfile.TemporaryDirectory(prefix="triage-draft-") as folder:
         pack = str(Path(folder) / "draft")
         write(draft, pack)
         for problem in lint_packs((*target, pack)).problems:
             if problem.file.startswith(pack):
-                return f"{problem.what}"
+                return problem.what
         knowledge = triage.load_knowledge((*target, pack))
         for outcome in test_signatures(knowledge, (draft.id,)):
             if outcome.result == FAILED:
@@ -251,8 +250,8 @@ def _not_first(draft: Draft, log: Path, exit_code: str | None, knowledge: Knowle
 
 
 def suggestions(draft: Draft) -> Iterator[str]:
-    """What to tell beside a draft."""
+    """What the person should know about a draft."""
     if draft.cause_page is not None:
         near = f" The nearest known ones: {', '.join(draft.nearest)} (--cause)." if draft.nearest else ""
-        yield f"{draft.cause} is a new cause of this pack; its page is a draft too.{near}"
+        yield f"{draft.cause} is a new cause in this pack; its page is a draft too.{near}"
     yield from draft.notes

@@ -1,4 +1,4 @@
-"""A draft as the files of a pack."""
+"""A new signature as YAML: a form to fill in, or one drafted from a log with the page of its cause."""
 
 from __future__ import annotations
 
@@ -6,6 +6,29 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+_BLANK = """\
+title: {title}
+cause: {cause}
+grade: claimed               # reproduced needs a reproducer in fixtures/crashers, confirmed somebody who was cured
+applies: {{os: [linux, windows, macos]}}
+clues:
+  - id: message
+    log: 'the words that only this failure prints'    # RE2; no paths, addresses or source line numbers
+    p: 0.9                   # how often it is seen with this cause
+    says: what the line means, in plain words
+  - id: exit
+    exit: [exit 1]
+    p: 0.7
+fix:
+  - do: What to do, exactly.
+    run: null                # the command, where there is one
+    risk: low
+    verify: how the person sees that it helped
+sources: [{{issue: OWNER/REPOSITORY#NUMBER}}]
+tests:
+  match: [fixtures/logs/NAME.log]                            # a log it must recognise
+  differ: [{{log: fixtures/logs/OTHER.log, cause: OTHER.CAUSE}}]   # a near one that is something else
+"""
 _SIGNATURE = """\
 # Drafted from one log: make the patterns as general as the failure is, say what helped, then lint and test again.
 title: {title}
@@ -35,6 +58,11 @@ _CAUSE = """\
 """
 
 
+def blank_signature(title: str, cause: str) -> str:
+    """A signature to fill in, with comments that say what goes where."""
+    return _BLANK.format(title=_quoted(title), cause=cause)
+
+
 def signature_text(
     title: str,
     cause: str,
@@ -44,7 +72,7 @@ def signature_text(
     exit_code: str | None,
     differ: list[str],
 ) -> str:
-    """The signature's YAML."""
+    """A drafted signature."""
     match = f"{{log: {log}, exit: {_quoted(exit_code)}}}" if exit_code is not None else log
     return _SIGNATURE.format(
         title=_quoted(title),
