@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from triage import NotAnExitCode, analyze
 from triage.clues.facts import Facts
@@ -22,7 +22,8 @@ from triage.knowledge.signature import ExampleLog, Signature
 from triage.readers import Source, read
 from triage.report import NO_CRASH, UNKNOWN, Report
 
-PASSED, FAILED, NOT_CHECKED = "passed", "failed", "not checked"
+Result = Literal["passed", "failed", "not checked"]
+PASSED, FAILED, NOT_CHECKED = get_args(Result)
 _HEALTHY = Path("fixtures/logs/healthy")
 # The report on a log and an exit status.
 _Analysis = Callable[[Path, str | None], Report]
@@ -33,7 +34,7 @@ class Outcome(NamedTuple):
 
     signature: str
     log: str
-    result: str
+    result: Result
     why: str = ""
 
 
