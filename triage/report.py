@@ -2,7 +2,7 @@
 
 from typing import Final, Literal, NamedTuple
 
-from triage.crash import Crash, Grade, Place, Risk
+from triage.crash import Command, Crash, Grade, Place, Risk
 
 Verdict = Literal["diagnosed", "uncertain", "unknown", "no-crash"]
 DIAGNOSED: Final = "diagnosed"
@@ -64,7 +64,7 @@ class Question(NamedTuple):
     """
 
     ask: str
-    run: str | None
+    run: Command | None
     would_separate: tuple[str, ...]
     answers: str | None = None
 
@@ -137,4 +137,4 @@ class Page(NamedTuple):
 
     title: str
     sections: tuple[tuple[str, tuple[str, ...]], ...]
-    next: str | None = None
+    next: Command | None = None
