@@ -11,6 +11,21 @@ UNKNOWN: Final = "unknown"
 NO_CRASH: Final = "no-crash"
 
 
+# What the answer to a question would show: evidence that a clue needs, or the log that was hidden in a run of ours.
+EvidenceKind = Literal[
+    "exit status",
+    "log",
+    "native stack",
+    "python stack",
+    "fault",
+    "loaded libraries",
+    "memory figures",
+    "process start",
+    "machine",
+    "hidden log",
+]
+
+
 class Evidence(NamedTuple):
     """One reason for or against a cause: what was seen, where, and how much it weighs (natural log units).
 
@@ -60,13 +75,13 @@ class RuledOut(NamedTuple):
 class Question(NamedTuple):
     """What to find out next, the command that finds it out, and which causes the answer separates.
 
-    `answers` is the evidence that it brings: the kind of a clue, or the log that was hidden in a run of ours.
+    `answers` is the evidence that it brings.
     """
 
     ask: str
     run: Command | None
     would_separate: tuple[str, ...]
-    answers: str | None = None
+    answers: EvidenceKind | None = None
 
 
 class Reliability(NamedTuple):

@@ -463,7 +463,8 @@ def test_a_diagnosis_does_not_ask_for_the_hidden_log():
 
 
 def test_advice_to_get_a_stack_is_not_given_to_one_who_has_it():
-    pages = {"statuses": {"SIGSEGV": {"means": "x", "next": "Run it with `triage run`.", "causes": ["a.a"]}}}
+    page = {"means": "x", "next": "Look at its stack.", "remedy": "run-under-triage", "causes": ["a.a"]}
+    pages = {"statuses": {"SIGSEGV": page}}
     crash = live("nothing known", exit="139", threads=(crashed_thread(native=("strlen",)),))
     assert asked(crash, {"native": "MklConvOp"}, explanations=pages) == []
     assert asked(crash._replace(rerun=None), {"native": "MklConvOp"}, explanations=pages)

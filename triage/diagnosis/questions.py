@@ -157,6 +157,6 @@ def _status_advice(crash: Crash, knowledge: Knowledge) -> list[Question]:
         return []
     page = knowledge.status_page(crash.exit)
     advice = page.get("next")
-    if not advice or (crash.rerun and "triage run" in advice):
+    if not advice or (crash.rerun and page.get("remedy") == "run-under-triage"):
         return []
     return [Question(advice, None, tuple(page.get("causes") or ())[:3])]
