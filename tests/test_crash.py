@@ -6,6 +6,7 @@ import pytest
 
 from triage import status
 from triage.crash import (
+    Command,
     Crash,
     Environment,
     ExitStatus,
@@ -265,3 +266,31 @@ def test_the_environment_adds_up_and_the_first_input_wins_where_two_disagree() -
     assert (whole.cpu_flags, whole.gpus) == (("avx",), ("Tesla T4",))
     assert whole.libraries == (Library("cudnn", "8.3.2"),)
     assert whole.libraries_complete
+
+
+# Commands
+
+
+@pytest.mark.parametrize(
+    ("command", "posix", "windows"),
+    [
+        (Command(("triage", "run", "train.py")), "triage run train.py", "triage run train.py"),
+        (Command(("my script.py", "a;b")), "'my script.py' 'a;b'", '"my script.py" a;b'),
+        (
+            Command(("python", "train.py"), (("TF_ENABLE_ONEDNN_OPTS", "0"), ("TMPDIR", "/a b"))),
+            "TF_ENABLE_ONEDNN_OPTS=0 TMPDIR='/a b' python train.py",
+            'cmd /c "set TF_ENABLE_ONEDNN_OPTS=0&& set TMPDIR=/a b&& python train.py"',
+        ),
+        (Command(("dmesg",), piped_to=("grep", "out of memory")), "dmesg | grep 'out of memory'", None),
+        (Command(()), "", ""),
+    ],
+)
+def test_a_command_is_written_for_the_shell_of_a_system(command: Command, posix: str, windows: str | None) -> None:
+    assert command.line() == command.line("linux") == command.line("macos") == posix
+    assert windows is None or command.line("windows") == windows
+
+
+def test_the_command_for_the_hidden_log_repeats_the_run_with_its_options() -> None:
+    crash = Crash(rerun=Command(("train.py", "a b")), run_options=("--timeout", "60"))
+    assert crash.run_with_log == Command(("triage", "run", "--timeout", "60", "--tf-log", "train.py", "a b"))
+    assert Crash(run_options=("--full",)).run_with_log is None

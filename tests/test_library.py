@@ -159,9 +159,9 @@ def test_a_failure_has_its_exit_code_its_signal_and_a_report(tmp_path, line, exi
     told, done = by_library(
         tmp_path,
         "ran = triage.run(['ill.py'], native=False)\n"
-        "told = [ran.exit_code, ran.signal, ran.report.crash.exit.typed, ran.report.crash.rerun, ran.problems]",
+        "told = [ran.exit_code, ran.signal, ran.report.crash.exit.typed, ran.report.crash.rerun.argv, ran.problems]",
     )
-    assert told == [exit_code, signal, "SIGSEGV" if signal else str(exit_code), "ill.py", []]
+    assert told == [exit_code, signal, "SIGSEGV" if signal else str(exit_code), ["ill.py"], []]
     assert "triage" not in done.stdout + done.stderr, "the report is for the caller, and nothing is printed"
 
 
@@ -212,7 +212,8 @@ def test_the_options_of_a_run_are_kept_for_the_next(tmp_path):
         tmp_path,
         "import shlex, sys\nran = triage.run(['ill.py', 'a b'], python=sys.executable, timeout=60, native=False)\n"
         "from triage.reports import happened\n"
-        "told = [ran.report.crash.run_with_log.replace(shlex.quote(sys.executable), 'P'), ran.report.crash.rerun]",
+        "crash = ran.report.crash\n"
+        "told = [crash.run_with_log.line().replace(shlex.quote(sys.executable), 'P'), crash.rerun.line()]",
     )
     assert told == ["triage run --python P --timeout 60 --no-native --tf-log ill.py 'a b'", "ill.py 'a b'"]
 

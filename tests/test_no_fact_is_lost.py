@@ -12,7 +12,7 @@ import jsonschema
 import pytest
 
 from triage import crash as facts
-from triage.crash import Crash, Environment, Log, LogRecord, Memory, Place, Process, Thread, merge
+from triage.crash import Command, Crash, Environment, Log, LogRecord, Memory, Place, Process, Thread, merge
 from triage.report import Report, Verdict
 from triage.reports.json_report import NOT_WRITTEN, as_dict
 
@@ -57,8 +57,9 @@ def kinds_below(kind: Any, seen: set[type]) -> set[type]:
 
 
 REPORT: Report = filled(Report)
-# A place is written as an input and a line beside what stands there; the lines of a log are not written at all.
-KINDS = sorted(kinds_below(Report, set()) - {Place, LogRecord}, key=lambda kind: kind.__name__)
+# A place is written as an input and a line beside what stands there, a command as one line for a shell; the lines of a
+# log are not written at all.
+KINDS = sorted(kinds_below(Report, set()) - {Place, Command, LogRecord}, key=lambda kind: kind.__name__)
 
 
 @pytest.mark.parametrize("kind", RULES, ids=lambda kind: kind.__name__)
@@ -99,6 +100,13 @@ def test_every_field_is_in_the_json_report_or_the_code_says_why_not(kind: type) 
             assert {"input", "line"} <= set(written), path
         elif name not in NOT_WRITTEN.get(kind, {}):
             assert name in written, f"{kind.__name__}.{name} at {path}"
+
+
+def test_every_word_of_a_command_is_in_the_line_that_the_json_report_has() -> None:
+    command = Command(("train.py", "a b"), (("TF_X", "1"),), ("grep", "-i", "oom"))
+    report = as_dict(REPORT._replace(crash=Crash(rerun=command, run_options=("--python", "p q"))))
+    assert report["crash"]["rerun"] == "TF_X=1 train.py 'a b' | grep -i oom"
+    assert report["crash"]["run_options"] == "--python 'p q'"
 
 
 def _written_at(path: tuple[Any, ...]) -> Any:
@@ -170,11 +178,11 @@ def test_the_schema_has_the_same_words_as_the_types(words: Any, described: dict[
 
 def test_a_crash_of_a_worker_that_meets_its_log_stays_that_of_a_worker() -> None:
     worker = Process(pid=4712, role="worker", forked_with="tensorflow", threads=(Thread("w", crashed=True),))
-    run = Crash(processes=(Process(pid=4711), worker), primary=1, rerun="train.py", run_options="--full")
+    run = Crash(processes=(Process(pid=4711), worker), primary=1, rerun=Command(("train.py",)), run_options=("--full",))
     log = Crash(logs=(Log(0, ["Killed"]),), processes=(Process(),))
     for whole in (merge([run, log]), merge([log, run])):
         assert whole.processes[whole.primary] == worker
-        assert (whole.rerun, whole.run_options) == ("train.py", "--full")
+        assert (whole.rerun, whole.run_options) == (Command(("train.py",)), ("--full",))
 
 
 def test_a_core_that_tells_the_registers_is_not_hidden_by_a_log_that_tells_the_address_only() -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from building import knowledge_of, signature_data
 
 import triage
 from triage import status
+from triage.crash import Remedy
 from triage.knowledge.database import Knowledge
 from triage.reports.pages import page_lines
 
@@ -38,6 +39,13 @@ def test_every_page_has_every_section(knowledge: Knowledge) -> None:
         headings = {heading for heading, _ in triage.explain(slug, knowledge=knowledge).sections}
         assert {"what happens inside", "how it shows", "how it ends", "how to be sure", "fix"} <= headings, slug
         assert {"mistaken for", "documented in"} <= headings, slug
+
+
+def test_what_a_run_under_triage_has_done_already_is_marked_as_such(knowledge: Knowledge) -> None:
+    marked = {name: page["remedy"] for name, page in knowledge.statuses.items() if "remedy" in page}
+    assert set(marked.values()) <= set(get_args(Remedy))
+    commands = {name for name, page in knowledge.statuses.items() if "`triage run --" in (page.get("next") or "")}
+    assert commands == set(marked)
 
 
 def test_no_section_is_too_long_to_be_read(knowledge: Knowledge) -> None:

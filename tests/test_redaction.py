@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import triage
-from triage.crash import Environment
+from triage.crash import Command, Environment
 from triage.diagnosis import diagnose
 from triage.phrases import Phrase, quote, quoting
 from triage.readers import Source, read
@@ -265,10 +265,11 @@ def test_a_bare_name_is_replaced_in_what_our_sentences_quote():
 def test_the_persons_script_is_replaced_in_the_commands_that_we_suggest(knowledge):
     crash = read(Source.of(traceback_saying("x") + b"/home/native/venv\n"), 0)
     hidden_log = Environment(hidden_log="TF_CPP_MIN_LOG_LEVEL=3", interpreter="/home/native/venv/bin/python")
-    crash = crash._replace(rerun="native/train.py --name native", environment=hidden_log)
+    crash = crash._replace(rerun=Command(("native/train.py", "--name", "native")), environment=hidden_log)
     report = redacted(diagnose(crash, knowledge, version="test"))
-    commands = [question.run for question in report.next if question.run]
-    assert "triage run --tf-log <user-1>/train.py --name <user-1>" in commands
+    commands = [question.run for question in report.next]
+    assert Command(("triage", "run", "--tf-log", "<user-1>/train.py", "--name", "<user-1>")) in commands
+    assert report.crash.rerun == Command(("<user-1>/train.py", "--name", "<user-1>"))
 
 
 def test_a_sentence_about_a_file_hides_the_name_in_the_file_only(run_triage, tmp_path):

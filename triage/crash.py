@@ -601,11 +601,35 @@ _HEADINGS: Mapping[Lacking, str] = {
 _IN_PART = ("left-out", "long-lines", "cut-off", "damaged")
 
 
+class Command(NamedTuple):
+    """A command as data. `piped_to` is a filter for its output; `line` is the only place that quotes for a shell."""
+
+    argv: tuple[str, ...]
+    environment: tuple[tuple[str, str], ...] = ()
+    piped_to: tuple[str, ...] = ()
+
+    def line(self, system: str | None = None) -> str:
+        """What to type: for cmd where the system is `windows`, for a POSIX shell everywhere else."""
+        programs = [words for words in (self.argv, self.piped_to) if words]
+        if system == "windows":
+            from subprocess import list2cmdline
+
+            line = " | ".join(map(list2cmdline, programs))
+            # No space before &&: cmd would make it a part of the value.
+            settings = "".join(f"set {name}={value}&& " for name, value in self.environment)
+            return f'cmd /c "{settings}{line}"' if settings else line
+        import shlex
+
+        settings = "".join(f"{name}={shlex.quote(value)} " for name, value in self.environment)
+        return settings + " | ".join(map(shlex.join, programs))
+
+
 class Crash(NamedTuple):
     """Everything known about one incident; the only thing that signatures see.
 
-    `others` are further crashes that were found in the same inputs. `rerun` is the command of a program that we ran
-    ourselves: what is missing then is not had by running it under us. `run_options` are those it was run with.
+    `others` are further crashes that were found in the same inputs. `rerun` is what followed `triage run` and its
+    options, where triage ran the program itself: running it under triage again shows nothing new. It begins with `--`
+    for a command that was run as given. `run_options` are the options of that run.
     """
 
     inputs: tuple[Input, ...] = ()
@@ -620,13 +644,15 @@ class Crash(NamedTuple):
     environment: Environment = Environment()
     gaps: tuple[Gap, ...] = ()
     others: "tuple[Crash, ...]" = ()
-    rerun: str | None = None
-    run_options: str = ""
+    rerun: Command | None = None
+    run_options: tuple[str, ...] = ()
 
     @property
-    def run_with_log(self) -> str:
+    def run_with_log(self) -> Command | None:
         """The command that runs the program again in the same way, with TensorFlow's own log."""
-        return " ".join(part for part in ("triage run", self.run_options, "--tf-log", self.rerun) if part)
+        if self.rerun is None:
+            return None
+        return self.rerun._replace(argv=("triage", "run", *self.run_options, "--tf-log", *self.rerun.argv))
 
     @property
     def exit(self) -> ExitStatus | None:

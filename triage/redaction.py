@@ -235,7 +235,7 @@ def _walk(value: Any, redactor: Redactor, clean: Callable[[str], str]) -> Any:
         ours, theirs = _OURS.get(type(value), ()), _THEIRS.get(type(value), ())
         return type(value)(
             *(
-                held if name in ours else _walk(held, redactor, redactor.text if name in theirs else redactor.phrase)
+                held if name in ours else _walk(held, redactor, redactor.text if name in theirs else clean)
                 for name, held in zip(value._fields, value, strict=True)
             )
         )

@@ -2,13 +2,28 @@
 
 from typing import Final, Literal, NamedTuple
 
-from triage.crash import Crash, Grade, Place, Risk
+from triage.crash import Command, Crash, Grade, Place, Risk
 
 Verdict = Literal["diagnosed", "uncertain", "unknown", "no-crash"]
 DIAGNOSED: Final = "diagnosed"
 UNCERTAIN: Final = "uncertain"
 UNKNOWN: Final = "unknown"
 NO_CRASH: Final = "no-crash"
+
+
+# What the answer to a question would show: evidence that a clue needs, or the log that was hidden in a run of ours.
+EvidenceKind = Literal[
+    "exit status",
+    "log",
+    "native stack",
+    "python stack",
+    "fault",
+    "loaded libraries",
+    "memory figures",
+    "process start",
+    "machine",
+    "hidden log",
+]
 
 
 class Evidence(NamedTuple):
@@ -60,13 +75,13 @@ class RuledOut(NamedTuple):
 class Question(NamedTuple):
     """What to find out next, the command that finds it out, and which causes the answer separates.
 
-    `answers` is the evidence that it brings: the kind of a clue, or the log that was hidden in a run of ours.
+    `answers` is the evidence that it brings.
     """
 
     ask: str
-    run: str | None
+    run: Command | None
     would_separate: tuple[str, ...]
-    answers: str | None = None
+    answers: EvidenceKind | None = None
 
 
 class Reliability(NamedTuple):
@@ -137,4 +152,4 @@ class Page(NamedTuple):
 
     title: str
     sections: tuple[tuple[str, tuple[str, ...]], ...]
-    next: str | None = None
+    next: Command | None = None

@@ -171,23 +171,23 @@ def test_the_first_processors_flags_are_told(tmp_path: Path, text: str, flags: t
 
 
 def test_a_machine_without_cards_and_without_files_has_none(tmp_path: Path) -> None:
-    assert graphics_cards(str(tmp_path)) == ()
+    assert graphics_cards(str(tmp_path)) == ((), None)
     assert cpu_flags(str(tmp_path)) == ()
 
 
 @pytest.mark.parametrize(
-    ("kernel_module", "card"),
+    ("kernel_module", "version"),
     [
-        ("NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.104.05  Sat Aug 19\n", "NVIDIA A100 (driver 535.104.05)"),
-        ("NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  550.54.14\n", "NVIDIA A100 (driver 550.54.14)"),
-        ("", "NVIDIA A100"),
+        ("NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.104.05  Sat Aug 19\n", "535.104.05"),
+        ("NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  550.54.14\n", "550.54.14"),
+        ("", None),
     ],
 )
-def test_cards_are_read_from_the_drivers_files(tmp_path: Path, kernel_module: str, card: str) -> None:
+def test_cards_are_read_from_the_drivers_files(tmp_path: Path, kernel_module: str, version: str | None) -> None:
     driver = tmp_path / "proc/driver/nvidia"
     (driver / "gpus/0000:65:00.0").mkdir(parents=True)
     (driver / "gpus/0000:66:00.0").mkdir()
     (driver / "gpus/0000:65:00.0/information").write_text("Model: \t\t NVIDIA A100 \nIRQ:   \t\t 120\n")
     (driver / "gpus/0000:66:00.0/information").write_text("Model: \t\t \nIRQ:   \t\t 121\n")
     (driver / "version").write_text(kernel_module)
-    assert graphics_cards(str(tmp_path)) == (card,)
+    assert graphics_cards(str(tmp_path)) == (("NVIDIA A100",), version)

@@ -147,7 +147,7 @@ def test_on_the_screen(fixture_reports):
 
 
 def test_in_what_the_json_report_offers_to_run(fixture_reports):
-    offered = [q.run for report in fixture_reports for q in report.next if q.run]
+    offered = [q.run.line() for report in fixture_reports for q in report.next if q.run]
     offered += [step.run for report in fixture_reports for d in report.diagnoses for step in d.fix if step.run]
     assert offered
     assert not [problem for text in offered for problem in problems_in(text)]

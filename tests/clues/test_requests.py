@@ -12,6 +12,7 @@ from triage.clues.facts import Facts
 from triage.clues.interface import Observable, Request, Way
 from triage.diagnosis.nearest import NEEDS
 from triage.diagnosis.questions import ASK, COMMANDS, TROUBLE
+from triage.report import EvidenceKind
 
 COMBINATORS = {"any", "sequence", "thread"}
 
@@ -22,6 +23,7 @@ def test_every_kind_that_does_not_combine_others_says_what_it_needs() -> None:
 
 def test_whatever_may_be_missing_has_a_question_and_a_name() -> None:
     assert set(ASK) == set(NEEDS) == set(get_args(Observable))
+    assert set(get_args(EvidenceKind)) == {*get_args(Observable), "hidden log"}
 
 
 def test_every_way_to_get_it_has_a_command_and_a_price() -> None:

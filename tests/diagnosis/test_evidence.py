@@ -9,7 +9,7 @@ from building import crash_of, signature_data
 from building import knowledge_of as known
 
 import triage
-from triage.crash import Environment, Place
+from triage.crash import Command, Environment, Place
 from triage.diagnosis import diagnose
 from triage.diagnosis.evidence import fill, placeholders, source_name
 from triage.diagnosis.ranking import OTHER_SYSTEM
@@ -138,6 +138,32 @@ def test_a_fix_that_cannot_be_filled_says_it_without_numbers() -> None:
     fix = [step("Lower it to {largest_batch}.", otherwise="Lower it.", run="echo {largest_batch}")]
     (told,) = first("label 12 of [0, 10)", fix=fix).fix
     assert (told.do, told.run) == ("Lower it.", None)
+
+
+@pytest.mark.parametrize(
+    ("system", "command", "shown"),
+    [
+        ("linux", "python SCRIPT", "python 'my train.py' 'a b'"),
+        ("linux", "triage run --tf-log SCRIPT", "triage run --timeout 60 --tf-log 'my train.py' 'a b'"),
+        ("linux", "python -m py_compile SCRIPT.py", "python -m py_compile 'my train.py'"),
+        ("windows", "python -m py_compile SCRIPT.py", 'python -m py_compile "my train.py"'),
+        ("linux", "node SCRIPT.js", "node SCRIPT.js"),
+    ],
+)
+def test_the_command_of_a_fix_names_the_script_that_was_run(system: str, command: str, shown: str) -> None:
+    facts = {
+        "environment": Environment(os=system),
+        "rerun": Command(("my train.py", "a b")),
+        "run_options": ("--timeout", "60"),
+    }
+    (fix,) = first("label 12 of [0, 10)", fix=[step("Try.", run=command)], facts=facts).fix
+    assert fix.run == shown
+
+
+def test_the_command_of_a_fix_names_no_script_where_a_command_was_run_as_given() -> None:
+    facts = {"rerun": Command(("--", "make", "train"))}
+    (fix,) = first("label 12 of [0, 10)", fix=[step("Try.", run="python SCRIPT")], facts=facts).fix
+    assert fix.run == "python SCRIPT"
 
 
 def test_a_fix_that_can_be_said_in_no_way_is_left_out() -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-import shlex
 
 import pytest
 from building import knowledge_of, signature_data
 
 import triage
+from triage.crash import Command
 from triage.diagnosis.explain import UnknownTopic
 from triage.knowledge.database import Knowledge
 from triage.report import Page
@@ -77,8 +77,9 @@ def test_exit_code_0_has_no_next_command(knowledge: Knowledge) -> None:
     "topic", ["139", "-11", "exit 137", "exit code 1", "Segmentation fault", "SIGSEGV", "0xC0000409"]
 )
 def test_the_next_command_of_a_status_is_one_that_can_be_typed(topic: str, knowledge: Knowledge) -> None:
-    words = shlex.split(triage.explain(topic, knowledge=knowledge).next or "")
-    assert words[:4] == ["triage", "analyze", "LOG", "--exit-code"]
+    command = triage.explain(topic, knowledge=knowledge).next
+    words = command.argv if command else ()
+    assert words[:4] == ("triage", "analyze", "LOG", "--exit-code")
     assert len(words) == 5
     assert triage.analyze(b"x", exit_code=words[4], knowledge=knowledge).crash.exit is not None
 
@@ -115,7 +116,7 @@ def test_a_subcode_that_no_number_can_be_is_no_topic(knowledge: Knowledge) -> No
 )
 def test_an_exception_has_one_page_however_it_is_written(topic: str, knowledge: Knowledge) -> None:
     page = triage.explain(topic, knowledge=knowledge)
-    assert (page.title, page.next) == ("ResourceExhaustedError", "triage analyze LOG")
+    assert (page.title, page.next) == ("ResourceExhaustedError", Command(("triage", "analyze", "LOG")))
     assert section(page, "likely causes")[0].startswith("1. gpu.out-of-memory: ")
 
 
@@ -130,7 +131,7 @@ def test_the_page_of_a_cause_leads_to_its_signatures(knowledge: Knowledge) -> No
     page = triage.explain("host.out-of-memory", knowledge=knowledge)
     own = [s for s in knowledge.signatures.values() if s.cause == "host.out-of-memory"]
     assert section(page, "signatures") == tuple(f"{s.id} ({s.grade}): {s.title}" for s in own)
-    assert page.next == f"triage signatures show {next(s.id for s in own if s.grade == 'reproduced')}"
+    assert page.next == Command(("triage", "signatures", "show", next(s.id for s in own if s.grade == "reproduced")))
     assert any(line.startswith("gpu.out-of-memory: ") for line in section(page, "mistaken for"))
 
 
@@ -138,7 +139,7 @@ def test_every_signature_has_a_page_that_leads_to_its_cause(knowledge: Knowledge
     for signature in knowledge.signatures.values():
         page = triage.explain(signature.id, knowledge=knowledge)
         assert page.title == f"{signature.id}  {signature.title}"
-        assert page.next == f"triage explain {signature.cause}"
+        assert page.next == Command(("triage", "explain", signature.cause))
         assert len(section(page, "clues")) == len(signature.clues)
         assert len(section(page, "fix")) == len(signature.fix)
 

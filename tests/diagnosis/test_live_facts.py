@@ -17,6 +17,7 @@ from fixture_logs import ALL_LOGS, crash_in
 from triage.clues.facts import Facts
 from triage.clues.findings import ABSENT, UNSEEN, Finding, Hit
 from triage.crash import (
+    Command,
     Crash,
     Environment,
     ExitStatus,
@@ -36,7 +37,7 @@ from triage.diagnosis.verdict import SURE, interrupted, with_all_gaps
 from triage.knowledge.database import Knowledge
 from triage.report import DIAGNOSED, NO_CRASH, UNCERTAIN, UNKNOWN, Report
 
-RERUN = "train.py --epochs 3"
+RERUN = Command(("train.py", "--epochs", "3"))
 MEMORY = "host.out-of-memory"
 LIMIT = 16 << 30
 STILL_RUNNING = ExitStatus(
@@ -427,7 +428,7 @@ WORDS = {"id": "words", "log": "the telling words", "p": 0.9, "b": 0.01}
 
 def asked(crash: Crash, *clues: dict[str, Any], **tables: Any) -> list[tuple[str, str | None]]:
     knowledge = known({"a/a": signature_data(cause="a.a", clues=[{"p": 0.9, "b": 0.01, **c} for c in clues])}, **tables)
-    return [(question.ask, question.run) for question in told(crash, knowledge).next]
+    return [(question.ask, question.run.line() if question.run else None) for question in told(crash, knowledge).next]
 
 
 @pytest.mark.parametrize("kind", SEEN_LIVE)
@@ -446,7 +447,7 @@ def test_a_hidden_log_is_asked_for_first_with_the_command_that_shows_it():
     questions = asked(hidden(live(exit="139")), WORDS, explanations=pages)
     assert questions[0] == (
         "What does TensorFlow's own log say? It was hidden (TF_CPP_MIN_LOG_LEVEL=3, set by the script).",
-        f"triage run --tf-log {RERUN}",
+        "triage run --tf-log train.py --epochs 3",
     )
     assert questions[1][0] == "Run it with faulthandler."
 
@@ -462,7 +463,8 @@ def test_a_diagnosis_does_not_ask_for_the_hidden_log():
 
 
 def test_advice_to_get_a_stack_is_not_given_to_one_who_has_it():
-    pages = {"statuses": {"SIGSEGV": {"means": "x", "next": "Run it with `triage run`.", "causes": ["a.a"]}}}
+    page = {"means": "x", "next": "Look at its stack.", "remedy": "run-under-triage", "causes": ["a.a"]}
+    pages = {"statuses": {"SIGSEGV": page}}
     crash = live("nothing known", exit="139", threads=(crashed_thread(native=("strlen",)),))
     assert asked(crash, {"native": "MklConvOp"}, explanations=pages) == []
     assert asked(crash._replace(rerun=None), {"native": "MklConvOp"}, explanations=pages)

@@ -11,7 +11,7 @@ from conftest import LOGS
 from fixture_logs import report_of
 
 import triage
-from triage.crash import Crash, Gap, LeftOut, LogRecord, Memory, Place, PythonException, RuntimeMessage
+from triage.crash import Command, Crash, Gap, LeftOut, LogRecord, Memory, Place, PythonException, RuntimeMessage
 from triage.diagnosis import diagnose
 from triage.diagnosis.verdict import SURE, with_all_gaps
 from triage.knowledge.database import Knowledge
@@ -71,7 +71,7 @@ def test_nothing_is_called_well_where_a_part_of_the_log_was_not_read(line: str, 
 
 
 def test_a_run_that_was_interrupted_is_no_crash_however_much_it_had_printed() -> None:
-    assert verdict(partly_read("fine", exit="SIGINT")._replace(rerun="train.py")).verdict == NO_CRASH
+    assert verdict(partly_read("fine", exit="SIGINT")._replace(rerun=Command(("train.py",)))).verdict == NO_CRASH
 
 
 def test_a_cause_that_leads_below_that_is_uncertain() -> None:

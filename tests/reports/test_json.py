@@ -13,7 +13,7 @@ from fixture_logs import ALL_LOGS, EXITS, report_of
 from running import CRASH, environment, primary_of, report_on
 
 import triage
-from triage.crash import Crash, Environment, Fault, NativeFrame, Process, Thread
+from triage.crash import Command, Crash, Environment, Fault, NativeFrame, Process, Thread
 from triage.reports.json_report import as_dict, render
 
 
@@ -205,7 +205,9 @@ def test_what_only_some_runs_tell_is_valid_too(validator, knowledge):
     )  # fmt: skip
     machine = Environment(hidden_log="TF_CPP_MIN_LOG_LEVEL=3, set by the script", loaded_twice=("two OpenMP runtimes",))
     report = triage.analyze(b"", exit_code=139, knowledge=knowledge)
-    data = json.loads(render(report._replace(crash=Crash(processes=(process,), environment=machine, rerun="train.py"))))
+    data = json.loads(
+        render(report._replace(crash=Crash(processes=(process,), environment=machine, rerun=Command(("train.py",)))))
+    )
     validator.validate(data)
     told = primary_of(data)
     assert (told["forked_with"], told["fault"]["address"]) == ("tensorflow", "0xfffffffffffffff8")

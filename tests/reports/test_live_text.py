@@ -11,6 +11,7 @@ from building import knowledge_of as known
 
 import triage
 from triage.crash import (
+    Command,
     Crash,
     Environment,
     ExitStatus,
@@ -28,7 +29,7 @@ from triage.diagnosis import diagnose
 from triage.report import Report
 from triage.reports.text import layout, render
 
-RERUN = "train.py --epochs 3"
+RERUN = Command(("train.py", "--epochs", "3"))
 FIRST = "TensorFlow's own log was hidden (TF_CPP_MIN_LOG_LEVEL=3, set by the script); see what it says:"
 INTERPRETER = "/home/user/project/.venv/bin/python"
 PYTHON_STACK = (
@@ -207,12 +208,12 @@ HIDDEN = MACHINE._replace(hidden_log="TF_CPP_MIN_LOG_LEVEL=3, set by the script"
 def test_a_hidden_log_is_told_before_everything_with_the_command_that_shows_it(report):
     told = report(died(environment=HIDDEN, threads=(), fault=None))
     assert labels_of(told)[0] == "first"
-    assert rows_of(told, "first") == [FIRST, f"triage run --tf-log {RERUN}"]
+    assert rows_of(told, "first") == [FIRST, "triage run --tf-log train.py --epochs 3"]
 
 
 def test_what_was_told_first_is_not_asked_again(report):
     told = report(died(environment=HIDDEN, threads=(), fault=None))
-    assert told.next[0].run == f"triage run --tf-log {RERUN}"
+    assert told.next[0].run.line() == "triage run --tf-log train.py --epochs 3"
     assert not [row for row in rows_of(told, "next") if row.startswith(("triage run --tf-log", "What does TensorFlow"))]
 
 
@@ -335,7 +336,7 @@ def test_a_pipe_gets_it_whole_and_plain(report, name):
     text = render(told)
     assert text.isprintable() or set(re.sub(r"[^\x00-\x1f\x7f-\x9f]", "", text)) == {"\n"}
     if hidden := rows_of(told, "first"):
-        assert hidden == [FIRST, f"triage run --tf-log {RERUN}"]
+        assert hidden == [FIRST, "triage run --tf-log train.py --epochs 3"]
 
 
 def test_the_real_thing_in_a_terminal(in_terminal, tmp_path):
@@ -373,7 +374,7 @@ def hostile_crash() -> Crash:
         exceptions=(PythonException(HOSTILE, HOSTILE, HOSTILE, place=Place(0, 1)),),
         environment=machine,
         gaps=(Gap("input", "damaged", None, HOSTILE, HOSTILE),),
-        rerun=HOSTILE,
+        rerun=Command((HOSTILE,)),
     )
 
 

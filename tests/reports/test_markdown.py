@@ -11,6 +11,7 @@ from markdown_it import MarkdownIt
 
 import triage
 from triage.crash import (
+    Command,
     Crash,
     Environment,
     ExitStatus,
@@ -69,7 +70,7 @@ def nasty_report(knowledge):
         diagnoses=(diagnosis, diagnosis._replace(rank=2)),
         ruled_out=(RuledOut("gpu.out-of-memory", NASTY),),
         not_observable=(NASTY,),
-        next=(Question(NASTY, NASTY, ()),),
+        next=(Question(NASTY, Command((NASTY,)), ()),),
     )
 
 
@@ -134,7 +135,7 @@ def test_what_was_hidden_is_counted(knowledge):
 # ---------------------------------------------------------------- what a program that we ran tells
 
 
-RERUN = "train.py --epochs 3"
+RERUN = Command(("train.py", "--epochs", "3"))
 HIDDEN = "TF_CPP_MIN_LOG_LEVEL=3, set by the script"
 TIMEOUT = ExitStatus(code=124, name="timeout", kind="timeout", meaning="it was still running after 60 s")
 
@@ -159,7 +160,8 @@ def live(text: str = "", *, hangs: bool = False, **machine: str) -> Crash:
         Process(4712, "worker", exit=ended, threads=(thread,), fault=fault),
     )
     facts = {"python": "3.11.7", "os": "linux", "interpreter": "/home/user/.venv/bin/python", **machine}
-    return Crash(processes=processes, primary=1, rerun=text or RERUN, environment=Environment(**facts))
+    rerun = Command((text,)) if text else RERUN
+    return Crash(processes=processes, primary=1, rerun=rerun, environment=Environment(**facts))
 
 
 def told(crash: Crash, knowledge) -> Report:
@@ -231,7 +233,7 @@ def test_of_hundreds_of_hanging_processes_some_are_told(knowledge):
 
 def test_a_hidden_log_comes_before_the_facts_and_is_not_asked_for_again(knowledge):
     output = render(told(live(hidden_log=HIDDEN, python=""), knowledge))
-    command = f"`triage run --tf-log {RERUN}`"
+    command = "`triage run --tf-log train.py --epochs 3`"
     assert output.count("triage run --tf-log") == 1
     assert output.index(command) < output.index("- **died**")
     assert f"TensorFlow's own log was hidden ({HIDDEN})" in plain_text(output)

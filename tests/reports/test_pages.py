@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import triage
+from triage.crash import Command
 from triage.report import Page
 from triage.reports.pages import page_lines, render_page
 
 PAGE = Page(
     "SIGSEGV  a title",
     (("means", ("One paragraph. " + "word " * 60, "Another.")), ("likely causes", ("1. a", "2. b"))),
-    "triage analyze LOG",
+    Command(("triage", "analyze", "LOG")),
 )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, NamedTuple
 
-from triage.capture.command import CannotStart, program_for, typed, words_of
+from triage.capture.command import CannotStart, program_for, words_of
 
 if TYPE_CHECKING:
     from triage.crash import Crash
@@ -57,18 +57,18 @@ def run(
     gather = outcome.facts
 
     def facts() -> Crash:
-        return gather()._replace(
-            rerun=typed(("--", *words) if as_given else words), run_options=typed(_chosen(python, options))
-        )
+        from triage.crash import Command
+
+        rerun = Command(("--", *words) if as_given else words)
+        return gather()._replace(rerun=rerun, run_options=_chosen(python, options))
 
     return outcome._replace(facts=facts)
 
 
-def _chosen(python: str | None, options: Options) -> list[str]:
+def _chosen(python: str | None, options: Options) -> tuple[str, ...]:
     """The options of the command line that a run was given."""
     timeout = None if options.timeout is None else f"{options.timeout:g}"
     valued = (("--python", python), ("--timeout", timeout), ("--save", options.save))
     flags = (("--no-native", not options.native), ("--no-debugger", not options.debugger), ("--full", options.full))
-    return [word for name, value in valued if value is not None for word in (name, value)] + [
-        name for name, given in flags if given
-    ]
+    words = [word for name, value in valued if value is not None for word in (name, value)]
+    return (*words, *(name for name, given in flags if given))

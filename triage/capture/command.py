@@ -120,23 +120,15 @@ def _notebook(words: Sequence[str], python: str | None) -> Program:
     except (OSError, subprocess.TimeoutExpired) as error:
         raise CannotStart(f"{ran} could not be started ({error}); name another with --python.") from None
     if done.returncode:
+        from triage.crash import Command
+
+        install = Command((ran, "-m", "pip", "install", "nbclient", "ipykernel"))
         raise CannotStart(
             f"{words[0]} is a notebook, and {ran} has no nbclient and ipykernel; try: "
-            + typed((ran, "-m", "pip", "install", "nbclient", "ipykernel"))
+            + install.line("windows" if os.name == "nt" else None)
         )
     start = "import sys; from nbclient.cli import main; sys.exit(main())"
     return Program((ran, "-c", start, *words), ran, os.path.basename(words[0]))
-
-
-def typed(words: Sequence[str]) -> str:
-    """The words as they are typed in this system's shell."""
-    if os.name == "nt":
-        import subprocess
-
-        return subprocess.list2cmdline(words)
-    import shlex
-
-    return shlex.join(words)
 
 
 def _command(words: Sequence[str]) -> Program:

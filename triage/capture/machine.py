@@ -74,6 +74,13 @@ print({_MARK!r} + repr((driver, [as_text(pynvml.nvmlDeviceGetName(handle)) for h
 """
 
 
+class Cards(NamedTuple):
+    """The graphics cards by their names, and the version of NVIDIA's driver."""
+
+    names: tuple[str, ...] = ()
+    driver: str | None = None
+
+
 class Interpreter(NamedTuple):
     """A Python: where it is, its version, and where it looks for packages."""
 
@@ -95,15 +102,17 @@ def environment_of(
     `not_found` are modules that it missed, of which the installed metadata is asked.
     """
     python = ask_interpreter(interpreter, environ) if interpreter else Interpreter(None)
+    cards = graphics_cards(root)
     return Environment(
         os=system(),
         python=python.version,
         packages=packages_on(python.search_path),
         cpu_flags=cpu_flags(root),
-        gpus=graphics_cards(root),
+        gpus=cards.names,
         libraries=tuple(libraries),
         libraries_complete=libraries_complete,
         interpreter=python.path,
+        driver=cards.driver,
         providers=providers_of(not_found, python.search_path),
     )
 
@@ -157,13 +166,14 @@ def cpu_flags(root: str = "/") -> tuple[str, ...]:
     return _mac_flags() if sys.platform == "darwin" and root == "/" else ()
 
 
-def graphics_cards(root: str = "/") -> tuple[str, ...]:
+def graphics_cards(root: str = "/") -> Cards:
     """NVIDIA's cards with the driver's version, from its library where there is one, else from its files."""
     signs = ("proc/driver/nvidia", "dev/nvidiactl", "dev/dxg")
     may_be = sys.platform == "win32" or any(os.path.exists(os.path.join(root, path)) for path in signs)
     if not may_be:
-        return ()
-    return (_cards_from_library() if root == "/" else ()) or _cards_from_files(root)
+        return Cards()
+    found = _cards_from_library() if root == "/" else Cards()
+    return found if found.names else _cards_from_files(root)
 
 
 def _ask(command: list[str], environ: Mapping[str, str] | None, patience: float) -> object:
@@ -249,27 +259,27 @@ def _mac_flags() -> tuple[str, ...]:
     return (*flags, platform.machine().lower()) if flags else ()
 
 
-def _cards_from_library() -> tuple[str, ...]:
+def _cards_from_library() -> Cards:
     """The cards as NVIDIA's own library names them, asked in a process of its own: a broken driver may kill it."""
     from importlib.util import find_spec
 
     try:
         if find_spec("pynvml") is None:
-            return ()
+            return Cards()
     except (ImportError, ValueError):
-        return ()
+        return Cards()
     told = _ask([sys.executable, "-c", _ASK_CARDS], None, _PATIENCE)
     if isinstance(told, tuple) and len(told) == 2 and isinstance(told[1], list):
-        return tuple(f"{name} (driver {told[0]})" for name in told[1])
-    return ()
+        return Cards(tuple(map(str, told[1])), str(told[0]) if told[0] else None)
+    return Cards()
 
 
-def _cards_from_files(root: str) -> tuple[str, ...]:
+def _cards_from_files(root: str) -> Cards:
     version = re.search(r"\b(\d{3}\.\d+(?:\.\d+)?)\b", read(root, "proc/driver/nvidia/version"))
     try:
         cards = sorted(Path(root, "proc/driver/nvidia/gpus").iterdir())
     except OSError:
         cards = []
     models = [re.search(r"(?m)^Model:(.*)", read(str(card), "information")) for card in cards]
-    suffix = f" (driver {version[1]})" if version else ""
-    return tuple(f"{model[1].strip()}{suffix}" for model in models if model and model[1].strip())
+    names = tuple(model[1].strip() for model in models if model and model[1].strip())
+    return Cards(names, version[1] if version and names else None)

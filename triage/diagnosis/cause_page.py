@@ -9,6 +9,7 @@ from typing import Any
 from triage import status as statuses
 from triage.clues.exit import ExitSeen
 from triage.clues.interface import Clue
+from triage.crash import Command
 from triage.knowledge.database import Cause, Knowledge
 from triage.knowledge.signature import GRADES, Signature
 from triage.report import Page
@@ -45,8 +46,9 @@ def cause_page(cause: Cause, knowledge: Knowledge) -> Page:
         ("documented in", (*documents(page), *_sources(own))),
     ]
     best = min(own, key=lambda s: GRADES.index(s.grade), default=None)
-    more = f"triage signatures show {best.id}" if best else "triage run --tf-log train.py"
-    return Page(f"{cause.slug}  {cause.title}", tuple(section for section in sections if section[1]), more)
+    more = ("signatures", "show", best.id) if best else ("run", "--tf-log", "train.py")
+    title = f"{cause.slug}  {cause.title}"
+    return Page(title, tuple(section for section in sections if section[1]), Command(("triage", *more)))
 
 
 def families(knowledge: Knowledge) -> dict[str, list[Cause]]:
@@ -62,9 +64,8 @@ def families(knowledge: Knowledge) -> dict[str, list[Cause]]:
 def family_page(family: str, causes: list[Cause]) -> Page:
     """Every cause of a family, the commonest first."""
     lines = tuple(f"{cause.slug}: {cause.title}" for cause in causes)
-    return Page(
-        f"{family}  {len(causes)} causes", (("the commonest first", lines),), f"triage explain {causes[0].slug}"
-    )
+    more = Command(("triage", "explain", causes[0].slug))
+    return Page(f"{family}  {len(causes)} causes", (("the commonest first", lines),), more)
 
 
 def documents(page: Mapping[str, Any]) -> tuple[str, ...]:

@@ -138,7 +138,7 @@ def _driver(cuda: str, environment: Environment, tables: Tables) -> dict[str, st
         minimum = wanted[environment.os]
     else:
         minimum = f"{row['linux']} (Linux) or {row['windows']} (Windows)"
-    have = environment.driver or (environment.gpus[0] if environment.gpus else "").partition(" (driver ")[2].rstrip(")")
+    have = environment.driver
     if have and environment.os in wanted and order(have) >= order(minimum):
         return {}  # a driver that is new enough is not to be updated
     told = f"; this machine has {have}" if have else ""
@@ -209,8 +209,7 @@ def _glibc(version: str, minor: str, tables: Tables) -> dict[str, str]:
 
 def _card(minor: str | None, environment: Environment, tables: Tables) -> dict[str, str]:
     """The card's generation, and the releases that have code for it."""
-    # A card that we found ourselves carries its driver behind its name.
-    name = environment.gpus[0].partition(" (driver ")[0] if environment.gpus else None
+    name = environment.gpus[0] if environment.gpus else None
     row = _generation(name, environment.capability, tables)
     if row is None:
         return {}

@@ -10,7 +10,7 @@ from triage import patterns
 from triage.clues.facts import Facts
 from triage.clues.findings import Absent, Hit
 from triage.clues.interface import Clue
-from triage.crash import Crash
+from triage.crash import Command, Crash
 from triage.diagnosis.arithmetic import calculate
 from triage.diagnosis.commands import for_system
 from triage.diagnosis.ranking import OTHER_SYSTEM, Ranking, Scored, Term
@@ -144,12 +144,11 @@ def _step(fix: Fix, values: dict[str, str], in_commands: dict[str, str], crash: 
     if run:
         caught = [values[name] for command in fix.run.values() for name in placeholders(command) if name in values]
         theirs: list[str] = [value for value in caught if isinstance(value, Phrase)]
-        if crash.rerun and not crash.rerun.startswith("-- "):
-            import shlex
-
-            script = shlex.split(crash.rerun)[0]
-            run = _for_this_program(run, crash.rerun, script, crash.run_options)
-            theirs += [crash.rerun, script]
+        if crash.rerun and crash.rerun.argv[0] != "--":
+            system = crash.environment.os
+            rerun, script = crash.rerun.line(system), Command(crash.rerun.argv[:1]).line(system)
+            run = _for_this_program(run, rerun, script, Command(crash.run_options).line(system))
+            theirs += [rerun, script]
         run = quoting(run, *theirs)
     return FixStep(do, run, fix.risk, fill(fix.verify, values) or fix.verify, fix.if_not)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from triage import status as statuses
 from triage.clues.exit import ExitSeen
-from triage.crash import ExitStatus
+from triage.crash import Command, ExitStatus
 from triage.diagnosis.cause_page import Sections, cause_page, documents, families, family_page
 from triage.diagnosis.evidence import in_words, source_name
 from triage.knowledge.database import Knowledge
@@ -94,7 +94,8 @@ def _status_page(status: ExitStatus, asked: str, knowledge: Knowledge) -> Page:
     if signal:
         sections.append(("note", (f"As a signal number, {status.code} is {signal}: triage explain {signal}",)))
     title = f"{status.label}  {status.name}" if status.ntstatus is not None else status.label
-    return Page(title, tuple(sections), f"triage analyze LOG --exit-code {status.typed}" if status.is_failure else None)
+    more = Command(("triage", "analyze", "LOG", "--exit-code", status.typed)) if status.is_failure else None
+    return Page(title, tuple(sections), more)
 
 
 def _add_ending(sections: Sections, page: Mapping[str, Any]) -> None:
@@ -147,7 +148,7 @@ def _exception_page(name: str, knowledge: Knowledge) -> Page:
     if causes:
         sections.append(("likely causes", tuple(causes)))
     _add_ending(sections, page)
-    return Page(name, tuple(sections), "triage analyze LOG")
+    return Page(name, tuple(sections), Command(("triage", "analyze", "LOG")))
 
 
 def _signature_page(signature: Signature) -> Page:
@@ -157,7 +158,8 @@ def _signature_page(signature: Signature) -> Page:
     if signature.note:
         sections.append(("note", (signature.note,)))
     sections.append(("documented in", tuple(source_name(source) for source in signature.sources)))
-    return Page(f"{signature.id}  {signature.title}", tuple(sections), f"triage explain {signature.cause}")
+    more = Command(("triage", "explain", signature.cause))
+    return Page(f"{signature.id}  {signature.title}", tuple(sections), more)
 
 
 def _sentence(text: str) -> str:

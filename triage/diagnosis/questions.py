@@ -15,10 +15,10 @@ from typing import NamedTuple
 from triage.clues.facts import Facts
 from triage.clues.findings import Unseen
 from triage.clues.interface import Observable, Request, Sought, Way
-from triage.crash import Crash
+from triage.crash import Command, Crash
 from triage.diagnosis.ranking import Ranking, Scored
 from triage.knowledge.database import Knowledge
-from triage.phrases import quoting
+from triage.phrases import quote
 from triage.report import DIAGNOSED, Question, Verdict
 
 _MOST = 3
@@ -37,12 +37,12 @@ ASK: Mapping[Observable, str] = {
     "process start": "How was the process that died made: by fork, spawn or a shell?",
     "machine": "Which system, Python, TensorFlow and card is it?",
 }
-COMMANDS: Mapping[Way, str] = {
-    "say the exit code": "triage analyze LOG --exit-code CODE",
-    "read the kernel log": "dmesg | grep -i -E 'killed process|oom'",
-    "list the packages": "python -m pip list",
-    "run again": "triage run SCRIPT",
-    "run again with log": "triage run --tf-log SCRIPT",
+COMMANDS: Mapping[Way, Command] = {
+    "say the exit code": Command(("triage", "analyze", "LOG", "--exit-code", "CODE")),
+    "read the kernel log": Command(("dmesg",), piped_to=("grep", "-i", "-E", "killed process|oom")),
+    "list the packages": Command(("python", "-m", "pip", "list")),
+    "run again": Command(("triage", "run", "SCRIPT")),
+    "run again with log": Command(("triage", "run", "--tf-log", "SCRIPT")),
 }
 # How much trouble an answer is: to say what one saw, to look something up, to let it crash once more.
 TROUBLE: Mapping[Way, float] = {
@@ -74,7 +74,7 @@ def next_questions(facts: Facts, knowledge: Knowledge, ranking: Ranking, verdict
             worth.append((gain / TROUBLE[request.way], question))
     worth.sort(key=lambda entry: -entry[0])
     # One run answers all that it can answer, so a command is told once, with its best question.
-    by_command: dict[str | None, Question] = {}
+    by_command: dict[Command | None, Question] = {}
     for _, question in worth:
         by_command.setdefault(question.run, question)
     return tuple([*advice, *by_command.values()][:_MOST])
@@ -147,7 +147,8 @@ def _hidden_log(crash: Crash) -> list[Question]:
     if crash.environment.hidden_log is None or crash.rerun is None:
         return []
     ask = f"What does TensorFlow's own log say? It was hidden ({crash.environment.hidden_log})."
-    return [Question(ask, quoting(crash.run_with_log, crash.rerun), (), "hidden log")]
+    theirs = crash.rerun._replace(argv=tuple(map(quote, crash.rerun.argv)))
+    return [Question(ask, crash._replace(rerun=theirs).run_with_log, (), "hidden log")]
 
 
 def _status_advice(crash: Crash, knowledge: Knowledge) -> list[Question]:
@@ -156,6 +157,6 @@ def _status_advice(crash: Crash, knowledge: Knowledge) -> list[Question]:
         return []
     page = knowledge.status_page(crash.exit)
     advice = page.get("next")
-    if not advice or (crash.rerun and "triage run" in advice):
+    if not advice or (crash.rerun and page.get("remedy") == "run-under-triage"):
         return []
     return [Question(advice, None, tuple(page.get("causes") or ())[:3])]

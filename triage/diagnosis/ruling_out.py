@@ -53,10 +53,18 @@ def _suspects(crash: Crash, knowledge: Knowledge) -> set[str]:
 def _contradiction(scored: Scored) -> str:
     for term in scored.explained:
         return f"its line is explained by {term.explained_by}"
-    reasons = [_in_numbers(term) for term in scored.against] if scored.hits else []
-    # Of two sentences about the same figure the first, which says more, is enough.
-    kept = reasons[:1] + [text for text in reasons[1:] if text.split()[:3] != reasons[0].split()[:3]]
-    return Phrase.of(*[part for text in kept for part in (", and ", text)][1:])
+    reasons: dict[tuple[object, ...], str] = {}
+    for term in scored.against if scored.hits else ():
+        # Of two sentences about the same figure the first, which says more, is enough.
+        reasons.setdefault(_figure(term), _in_numbers(term))
+    return Phrase.of(*[part for text in reasons.values() for part in (", and ", text)][1:])
+
+
+def _figure(term: Term) -> tuple[object, ...]:
+    """What a clue is about: those that measure the same thing have caught the same values, each other stands alone."""
+    assert isinstance(term.finding, Hit)
+    measured = term.finding.place is None and term.finding.values
+    return (term.clue.kind, *term.finding.values.items()) if measured else (term.clue.id,)
 
 
 def _in_numbers(term: Term) -> str:

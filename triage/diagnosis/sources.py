@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any
 
+from triage.crash import Command
 from triage.diagnosis.evidence import source_name
 from triage.knowledge.database import Knowledge
 from triage.report import Page
@@ -43,7 +44,7 @@ def sources_page(knowledge: Knowledge) -> Page:
     sections.append(("outside these documents", tuple(others)))
     counts = {grade: sum(claim["grade"] == grade for claim in claims.values()) for grade in _VERDICTS}
     told = ", ".join(f"{count} {grade}" for grade, count in counts.items())
-    return Page(f"{len(claims)} claims: {told}", tuple(sections), "triage signatures list")
+    return Page(f"{len(claims)} claims: {told}", tuple(sections), Command(("triage", "signatures", "list")))
 
 
 def _entry(number: int, claim: Mapping[str, Any], cited: list[str]) -> str:

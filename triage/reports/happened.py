@@ -54,12 +54,13 @@ def unseen(report: Report) -> tuple[Gap, ...]:
 def hidden_log(report: Report) -> HiddenLog | None:
     """What to say before anything else; None where a log was printed, or a line that was not hidden has decided it."""
     crash = report.crash
-    if report.verdict == NO_CRASH or not (crash.environment.hidden_log and crash.rerun):
+    command = crash.run_with_log
+    if report.verdict == NO_CRASH or command is None or not crash.environment.hidden_log:
         return None
     if report.verdict == DIAGNOSED and any(e.place and e.place.line for e in report.diagnoses[0].because):
         return None
     sentence = f"TensorFlow's own log was hidden ({crash.environment.hidden_log}); see what it says:"
-    return HiddenLog(sentence, crash.run_with_log)
+    return HiddenLog(sentence, command.line(crash.environment.os))
 
 
 def questions(report: Report) -> tuple[Question, ...]:

@@ -9,7 +9,17 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from triage.crash import Crash, Dump, Environment, ExitStatus, Fault, NativeFrame, PythonException, RuntimeMessage
+from triage.crash import (
+    Command,
+    Crash,
+    Dump,
+    Environment,
+    ExitStatus,
+    Fault,
+    NativeFrame,
+    PythonException,
+    RuntimeMessage,
+)
 from triage.report import Reliability, Report
 
 SCHEMA = "triage.report/1"
@@ -61,10 +71,10 @@ def render(report: Report) -> str:
 def as_dict(report: Report) -> dict[str, Any]:
     """The report as plain data."""
     tool = {"version": report.version, "signatures": report.signatures, "packs": list(report.packs)}
-    return {"schema": SCHEMA, "tool": tool, **_fields(report)}
+    return {"schema": SCHEMA, "tool": tool, **_fields(report, report.crash.environment.os)}
 
 
-def _fields(facts: Any) -> dict[str, Any]:
+def _fields(facts: Any, system: str | None) -> dict[str, Any]:
     """A named tuple by its fields; a place becomes an input and a line, as everywhere in the report."""
     kind = type(facts)
     written: dict[str, Any] = {}
@@ -72,23 +82,28 @@ def _fields(facts: Any) -> dict[str, Any]:
         if name == "place":
             written |= {"input": value.input if value else None, "line": value.line if value else None}
         elif name not in NOT_WRITTEN.get(kind, {}):
-            written[name] = _WRITTEN.get((kind, name), _plain)(value)
+            write = _WRITTEN.get((kind, name))
+            written[name] = write(value) if write else _plain(value, system)
     if kind is Crash:
-        written |= {"exception": _exception(facts), "primary": facts.primary if facts.processes else None}
+        options = Command(facts.run_options).line(system)
+        primary = facts.primary if facts.processes else None
+        written |= {"exception": _exception(facts, system), "primary": primary, "run_options": options}
     if kind is Reliability:
         written["from"] = facts.least
     return written
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: Any, system: str | None) -> Any:
+    if isinstance(value, Command):
+        return value.line(system)
     if isinstance(value, tuple):
-        return _fields(value) if hasattr(value, "_fields") else [_plain(item) for item in value]
+        return _fields(value, system) if hasattr(value, "_fields") else [_plain(item, system) for item in value]
     return value
 
 
-def _exception(crash: Crash) -> dict[str, Any] | None:
+def _exception(crash: Crash, system: str | None) -> dict[str, Any] | None:
     """The last exception, which is the one that ended it, and those that led to it."""
     if not crash.exceptions:
         return None
-    *before, last = map(_fields, crash.exceptions)
+    *before, last = (_fields(error, system) for error in crash.exceptions)
     return {**last, "chain": before}

@@ -32,7 +32,9 @@ def render(report: Report) -> str:
     parts += _list("Came closest", [_near(near) for near in report.nearest])
     parts += _list("Heard elsewhere", [_escape(one.text) for one in report.hearsay])
     parts += _list("Not seen", [_escape(gap.sentence) for gap in happened.unseen(report)])
-    parts += _list("Next", [_escape(q.ask) + (f" {_code(q.run)}" if q.run else "") for q in happened.questions(report)])
+    system = report.crash.environment.os
+    asked = [(_escape(q.ask), f" {_code(q.run.line(system))}" if q.run else "") for q in happened.questions(report)]
+    parts += _list("Next", [ask + command for ask, command in asked])
     hidden = ", ".join(f"{count} {kind}" for kind, count in report.redactions)
     closing = f"triage {report.version}, signatures {report.signatures[:19]}" + (
         f"; hidden: {hidden}" if hidden else ""

@@ -28,7 +28,7 @@ def page_lines(page: Page, width: int | None) -> list[Line]:
             text = " ".join(paragraph.split())
             lines += _wrapped(text, "text", width and min(width, _WIDEST), indent=2, hang=_hang(text))
     if page.next:
-        lines += [Line(()), Line(((" more  ", "label"), (page.next, "command")))]
+        lines += [Line(()), Line(((" more  ", "label"), (page.next.line(), "command")))]
     return lines
 
 

@@ -140,7 +140,7 @@ def _rows(report: Report, most: dict[str, int] | None) -> list[Row]:
     for question in happened.questions(report)[: some("next")]:
         rows.append(Row("next", question.ask))
         if question.run:
-            rows.append(Row("next", question.run, role="command", hang=2))
+            rows.append(Row("next", question.run.line(report.crash.environment.os), role="command", hang=2))
     if (told := happened.reliability(report)) and some("sure") != 0:
         rows.append(Row("sure", told, role="dim"))
     return rows
