@@ -1,10 +1,10 @@
 """Ray: it tells that a worker died, and lists every cause it can think of: none of those is evidence."""
 
-from container_logs import crash, exit_name, notices, told, told_in
+from container_logs import crash, exit_name, facts_in, facts_of, notices
 
 
 def test_the_notice_is_read_and_the_list_of_causes_is_not() -> None:
-    found = told("ray", "ray")
+    found = facts_of("ray", "ray")
     assert "The actor is dead because its worker process has died" in notices(found)
     assert found.exits == ()
     assert found.memory.oom_kills is None
@@ -15,7 +15,7 @@ def test_without_the_workers_own_words_there_is_no_status() -> None:
     log = crash("ray").logs[0]
     lines = [line for _, line in log.lines() if "Some common causes include" in line]
     assert lines
-    assert told_in("ray", *lines).exits == ()
+    assert facts_in("ray", *lines).exits == ()
 
 
 def test_the_workers_own_handler_tells_the_signal() -> None:

@@ -1,6 +1,6 @@
 """GNU time and macOS' time."""
 
-from container_logs import crash, exit_name, told_in
+from container_logs import crash, exit_name, facts_in
 
 
 def test_gnu_time_tells_the_signal_and_the_peak() -> None:
@@ -9,4 +9,4 @@ def test_gnu_time_tells_the_signal_and_the_peak() -> None:
 
 
 def test_macos_counts_in_bytes() -> None:
-    assert told_in("shell_time", "           14389248  maximum resident set size").memory.peak_bytes == 14389248
+    assert facts_in("shell_time", "           14389248  maximum resident set size").memory.peak_bytes == 14389248

@@ -6,10 +6,10 @@ from triage import digits, patterns
 from triage.crash import Log, NativeFrame, PythonFrame, Thread, base_name
 from triage.frames import module_owner, source_is_own
 from triage.patterns import Match
-from triage.readers.log.containers.findings import statuses
-from triage.readers.log.containers.interface import Told
-from triage.readers.log.containers.stacks import FrameLine, Stack, by_number, crashed_first, without_values
+from triage.readers.log.containers.interface import ContainerFacts, statuses
+from triage.readers.log.containers.printed_stacks import FrameLine, Stack, by_number, crashed_first, without_values
 
+TRIGGERS = ("#0  ", "received signal SIG", "terminated with signal SIG")
 # A terminal of 80 columns breaks a frame before its arguments, `at` or `from`, and indents what follows.
 _FRAME = (
     r"^[ \t]{0,4}#(?P<number>\d+)[ \t]+(?P<address>0x[0-9a-f]+ in )?"
@@ -24,7 +24,7 @@ _CURRENT = r"^\[Current thread is (?P<number>\d+) \("
 _SIGNAL = r"(?:received signal|[Tt]erminated with signal) (?P<signal>SIG[A-Z]{2,6})"
 
 
-def extract(log: Log) -> Told:
+def extract(log: Log) -> ContainerFacts:
     """The stacks of all threads; the crashed one is the one that gdb was stopped in."""
     stacks = by_number(_frames(log))
     heads = [(match.start(), match["number"], match["name"]) for match in patterns.compile(_HEAD).finditer(log.text)]
@@ -40,7 +40,7 @@ def extract(log: Log) -> Told:
     threads = crashed_first(found)
     if threads and (python := _python_stack(log)):
         threads = (threads[0]._replace(python_stack=python), *threads[1:])
-    return Told(exits=statuses(log, _SIGNAL), threads=threads)
+    return ContainerFacts(exits=statuses(log, _SIGNAL), threads=threads)
 
 
 def _thread(log: Log, stack: Stack, head: tuple[str, str | None] | None, stopped_in: str) -> Thread:

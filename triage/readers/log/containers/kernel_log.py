@@ -7,8 +7,18 @@ from typing import NamedTuple
 from triage import digits, patterns, status
 from triage.crash import Access, ExitStatus, Fault, Log, Memory, NativeFrame, Place, Thread
 from triage.patterns import Match
-from triage.readers.log.containers.interface import Told
+from triage.readers.log.containers.interface import ContainerFacts
 
+TRIGGERS = (
+    ": segfault at ",
+    "traps: ",
+    "ut of memory: Kill",
+    "Killed process ",
+    "ANOM_ABEND",
+    "]: unhandled ",
+    "Unhandled fault: align",
+    "Alignment trap",
+)
 _WHERE = r"(?: in (?P<module>[^\[\s]+)\[(?:(?P<offset>[0-9a-f]+),)?(?P<base>[0-9a-f]+)\+[0-9a-f]+\])?"
 _PROCESS = r"(?P<comm>[^\[\]\n:]{1,16})\[\d+\]"
 _SEGFAULT = (
@@ -55,7 +65,7 @@ class _Death(NamedTuple):
     rss: int | None = None
 
 
-def extract(log: Log) -> Told:
+def extract(log: Log) -> ContainerFacts:
     """Who died of what and, for a fault, in which library; python's lines only, if there are any."""
     deaths = sorted([*_faults(log), *_kills(log), *_audited(log)], key=lambda death: death.offset)
     ours = [death for death in deaths if death.comm.startswith("python")] or deaths
@@ -69,7 +79,7 @@ def extract(log: Log) -> Told:
     else:
         memory = Memory(_peak(ours), limit_bytes, "control group")
     fault = next((death.fault for death in reversed(ours) if death.fault), None)
-    return Told(exits=tuple(death.exit for death in ours), threads=tuple(threads), memory=memory, fault=fault)
+    return ContainerFacts(exits=tuple(death.exit for death in ours), threads=tuple(threads), memory=memory, fault=fault)
 
 
 def _faults(log: Log) -> list[_Death]:

@@ -8,9 +8,10 @@ from typing import Any
 
 from triage import digits, patterns, status
 from triage.crash import Environment, ExitStatus, Library, Log, NativeFrame, Place, Thread
-from triage.readers.log.containers.interface import Told
-from triage.readers.log.containers.stacks import FrameLine, by_number
+from triage.readers.log.containers.interface import ContainerFacts
+from triage.readers.log.containers.printed_stacks import FrameLine, by_number
 
+TRIGGERS = ("Exception Type:  EXC_", "Crashed Thread:", '"bug_type"', "Thread 0 Crashed")
 _TYPE = r"^Exception Type:\s+(?P<type>EXC_\w+)(?: \((?P<signal>SIG[A-Z]{2,6})\))?"
 _TERMINATION = r"^Termination (?:Reason:\s+(?:Namespace )?SIGNAL, Code (?P<number>0x[0-9a-f]+|\d+))"
 _TRANSLATED = r"^Code Type:\s+X86-64 \(Translated\)"
@@ -39,12 +40,12 @@ _IPS_TRANSLATED = r'"translated"\s*:\s*true'
 _IPS_OS = r'"(?:os_version|train)"\s*:\s*"macOS (?P<version>\d+)'
 
 
-def extract(log: Log) -> Told:
+def extract(log: Log) -> ContainerFacts:
     """The exception, the crashed thread's stack, and whether the program ran translated."""
     return _ips(log) if '"bug_type"' in log.text and "EXC_" in log.text else _text(log)
 
 
-def _text(log: Log) -> Told:
+def _text(log: Log) -> ContainerFacts:
     kind = patterns.compile(_TYPE).search(log.text)
     exits = []
     if kind is not None:
@@ -65,7 +66,7 @@ def _text(log: Log) -> Told:
         version=digits.whole(version["version"]) if version else None,
     )
     # Newer systems list only the images that stand in a stack, so that one is missing here proves nothing.
-    return Told(exits=tuple(exits), threads=threads, environment=environment._replace(libraries=libraries))
+    return ContainerFacts(exits=tuple(exits), threads=threads, environment=environment._replace(libraries=libraries))
 
 
 def _text_threads(log: Log) -> tuple[Thread, ...]:
@@ -84,7 +85,7 @@ def _text_threads(log: Log) -> tuple[Thread, ...]:
     return tuple(threads)
 
 
-def _ips(log: Log) -> Told:
+def _ips(log: Log) -> ContainerFacts:
     """The body if it can be read as JSON; otherwise what stands in front of the cut."""
     kind = patterns.compile(_IPS_TYPE).search(log.text)
     signal = patterns.compile(_IPS_SIGNAL).search(log.text)
@@ -109,7 +110,7 @@ def _ips(log: Log) -> Told:
         stack = tuple(_ips_frame(frame, names) for frame in frames)
         if stack:
             threads = [Thread("", True, native_stack=stack, place=log.place(crashed.start()))]
-    return Told(exits=tuple(exits), threads=tuple(threads), environment=environment)
+    return ContainerFacts(exits=tuple(exits), threads=tuple(threads), environment=environment)
 
 
 def _body(text: str) -> Mapping[str, Any]:

@@ -6,11 +6,18 @@ from itertools import dropwhile
 
 from triage import digits, patterns
 from triage.crash import Log, NativeFrame, Thread, base_name
-from triage.readers.log.containers.findings import statuses
-from triage.readers.log.containers.interface import Told
-from triage.readers.log.containers.mangling import qualified_name
-from triage.readers.log.containers.stacks import FrameLine, by_number
+from triage.readers.log.containers.interface import ContainerFacts, statuses
+from triage.readers.log.containers.printed_stacks import FrameLine, by_number, qualified_name
 
+TRIGGERS = (
+    "*** Process received signal ***",
+    "Caught signal ",
+    "noticed that process rank",
+    "WITH THE EXIT STRING",
+    "EXIT CODE: ",
+    "KILLED BY SIGNAL",
+    " exit with status code ",
+)
 _SIGNALS = (
     r"^(?:\[[^\]\n]+\] )?Signal: [\w /-]+ \((?P<number>\d{1,2})\)$",
     r"Caught signal (?P<number>\d{1,2}) \([^\n]*\)$",  # UCX
@@ -29,7 +36,7 @@ _FRAME = (
 )
 
 
-def extract(log: Log) -> Told:
+def extract(log: Log) -> ContainerFacts:
     """The signals, and one stack for each rank that printed one."""
     ranks: dict[str, list[FrameLine]] = {}
     for match in patterns.compile(_FRAME).finditer(log.text):
@@ -41,7 +48,7 @@ def extract(log: Log) -> Told:
     threads = [
         Thread("", True, native_stack=_below_handler(stack.frames), place=log.place(stack.offset)) for stack in stacks
     ]
-    return Told(exits=(*statuses(log, _HOROVOD)[:1], *statuses(log, *_SIGNALS)), threads=tuple(threads))
+    return ContainerFacts(exits=(*statuses(log, _HOROVOD)[:1], *statuses(log, *_SIGNALS)), threads=tuple(threads))
 
 
 def _below_handler(frames: tuple[NativeFrame, ...]) -> tuple[NativeFrame, ...]:

@@ -3,9 +3,20 @@
 from __future__ import annotations
 
 from triage.crash import Log, Memory
-from triage.readers.log.containers.findings import count, notices
-from triage.readers.log.containers.interface import Told
+from triage.readers.log.containers.interface import ContainerFacts, count, notices
 
+TRIGGERS = (
+    "KernelRestarter: restarting",
+    "kernel appears to have died",
+    "kernel died",
+    "Kernel died",
+    "root:kernel ",
+    "Kernel crashed while",
+    "session crashed",
+    "kernel is unresponsive",
+    "allocate more memory than is available",
+    "appears to have died",
+)
 _NOTICE = (
     r"KernelRestarter: restarting kernel \(\d+/\d+\)|WARNING:root:kernel \S+ restarted|"
     r"[Tt]he kernel appears to have died|The kernel died, restarting|"
@@ -21,6 +32,6 @@ _MEMORY = (
 )
 
 
-def extract(log: Log) -> Told:
+def extract(log: Log) -> ContainerFacts:
     """Notices of a dead kernel; a kill for memory where the service says so itself."""
-    return Told(messages=notices(log, _NOTICE), memory=Memory(oom_kills=count(log, _MEMORY)))
+    return ContainerFacts(messages=notices(log, _NOTICE), memory=Memory(oom_kills=count(log, _MEMORY)))

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from triage import patterns
 from triage.crash import Log, Memory
-from triage.readers.log.containers.findings import count, notices, size
-from triage.readers.log.containers.interface import Told
+from triage.readers.log.containers.interface import ContainerFacts, count, notices, size
 
+TRIGGERS = (
+    "worker process has died",
+    "worker died unexpectedly",
+    "A worker died or was",
+    "node running low on memory",
+)
 _NOTICE = (
     r"The actor is dead because its worker process has died|The worker died unexpectedly while executing this task|"
     r"A worker died or was killed while executing a task"
@@ -19,7 +24,7 @@ _USED = (
 )
 
 
-def extract(log: Log) -> Told:
+def extract(log: Log) -> ContainerFacts:
     """The notice of a death, and the kills of Ray's own memory monitor."""
     memory = Memory(oom_kills=count(log, _MONITOR))
     if told := patterns.compile(_USED).search(log.text):
@@ -28,4 +33,4 @@ def extract(log: Log) -> Told:
             limit_bytes=size(told["limit"], told["limit_unit"]),
             limit_source="node",
         )
-    return Told(messages=notices(log, _NOTICE), memory=memory)
+    return ContainerFacts(messages=notices(log, _NOTICE), memory=memory)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from triage import patterns, status
 from triage.crash import ExitStatus, Log, Memory
 from triage.patterns import Match
-from triage.readers.log.containers.findings import count, notices, size, statuses
-from triage.readers.log.containers.interface import Told
+from triage.readers.log.containers.interface import ContainerFacts, count, notices, size, statuses
 
+TRIGGERS = ("slurmstepd", "srun: error", "OUT_OF_ME+", "State: OUT_OF_MEM", "ExitCode=", "Memory Utilized:", "JobID")
 _TASK = (
     r"^srun: error: \S+: tasks? [\d,-]+: "
     r"(?P<words>Segmentation fault|Aborted|Illegal instruction|Bus error|Floating point exception|Killed|Terminated)"
@@ -29,10 +29,10 @@ _EFFICIENCY = (
 _OTHER_DEATH = r"^(?:slurmstepd: error: )?\*\*\* (?:JOB|STEP) \S+ ON \S+ CANCELLED AT [^\n]*\*\*\*"
 
 
-def extract(log: Log) -> Told:
+def extract(log: Log) -> ContainerFacts:
     """How the steps ended, kills for memory with their figures, and cancelled jobs (time limit, preemption)."""
     pairs = [_pair(match, log) for match in patterns.compile(_PAIR).finditer(log.text)]
-    return Told(
+    return ContainerFacts(
         exits=(*(seen for seen in pairs if seen is not None), *statuses(log, _TASK)),
         messages=notices(log, _OTHER_DEATH),
         memory=_memory(log),

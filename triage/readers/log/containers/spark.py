@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from triage import patterns
 from triage.crash import ExitStatus, Log, Memory
-from triage.readers.log.containers.findings import notices, size
-from triage.readers.log.containers.interface import Told
+from triage.readers.log.containers.interface import ContainerFacts, notices, size
 
+TRIGGERS = ("killed by YARN", "ExecutorLostFailure", "Lost executor", "Python worker exited", "Container marked as")
 _USED = (
     r"(?:Container killed by YARN for exceeding (?:physical )?memory limits\. |"
     r"running (?:\d+B )?beyond (?:the )?'?(?:physical|PHYSICAL)'? memory limits?\. Current usage: )"
@@ -20,7 +20,7 @@ _NOTICE = (
 )
 
 
-def extract(log: Log) -> Told:
+def extract(log: Log) -> ContainerFacts:
     """The kill for memory with its figures, and that an executor was lost."""
     used = list(patterns.compile(_USED).finditer(log.text))
     ended = tuple(
@@ -42,4 +42,4 @@ def extract(log: Log) -> Told:
             limit_source="YARN",
             oom_kills=memory.oom_kills,
         )
-    return Told(exits=ended, messages=notices(log, _NOTICE), memory=memory)
+    return ContainerFacts(exits=ended, messages=notices(log, _NOTICE), memory=memory)

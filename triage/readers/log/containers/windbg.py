@@ -6,9 +6,17 @@ from triage import digits, patterns, status
 from triage.crash import Environment, ExitStatus, Library, Log, NativeFrame, RuntimeMessage, Thread
 from triage.frames import from_fault
 from triage.patterns import Match
-from triage.readers.log.containers.findings import notices, statuses
-from triage.readers.log.containers.interface import Told
+from triage.readers.log.containers.interface import ContainerFacts, notices, statuses
 
+TRIGGERS = (
+    "!analyze -v",
+    "STACK_TEXT:",
+    "ExceptionCode: ",
+    "Child-SP",
+    "ChildEBP",
+    "second chance",
+    "  module name",
+)
 _CODE = (
     r"^[ \t]*(?:ExceptionCode: |EXCEPTION_CODE_STR: +|EXCEPTION_CODE: \(\w+\) |ERROR_CODE: \(NTSTATUS\) )"
     r"(?P<code>0x[0-9a-fA-F]{8}|[0-9a-fA-F]{8})\b"
@@ -32,12 +40,12 @@ _LISTED = rf"^{_ADDRESS} {_ADDRESS}\s+(?P<name>[A-Za-z_][\w.]*)\s+(?:[CT#*] +)*\
 _LIST_END = r"^(?:Unloaded modules:|\d+:\d{3}(?::x86)?> ?)"
 
 
-def extract(log: Log) -> Told:
+def extract(log: Log) -> ContainerFacts:
     """The exception with its fast-fail subcode, the stacks and the modules."""
     exits = statuses(log, _CODE) or statuses(log, _SECOND_CHANCE) or statuses(log, _FIRST_CHANCE)
     libraries, complete = _modules(log)
     threads = _threads(log)
-    return Told(
+    return ContainerFacts(
         exits=tuple(_with_subcode(log, seen) for seen in exits),
         threads=threads,
         messages=_bug_checks(log),

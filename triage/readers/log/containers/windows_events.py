@@ -10,8 +10,23 @@ from typing import NamedTuple
 
 from triage import digits, patterns, status
 from triage.crash import Environment, Log, NativeFrame, Thread
-from triage.readers.log.containers.interface import Told
+from triage.readers.log.containers.interface import ContainerFacts
 
+TRIGGERS = (
+    "Faulting application name",
+    "Fault Module Name",
+    "APPCRASH",
+    "BEX64",
+    "错误应用程序名称",
+    "出错应用程序名称",
+    "障害が発生しているアプリケーション",
+    "fehlerhaften Anwendung",
+    "application défaillante",
+    "aplicación con errores",
+    "applicazione che ha generato",
+    "aplicativo com falha",
+    "сбойного приложения",
+)
 _NAMED = (
     r"[^\n:：]{2,80}[:：]? ?(?:\w+\.(?:exe|EXE)), [^\n,:：]{2,40}[:：]? ?[\d.]+, [^\n:：]{2,40}[:：]? ?0x[0-9a-fA-F]+"
 )
@@ -41,7 +56,7 @@ class _Record(NamedTuple):
     data: str | None = None
 
 
-def extract(log: Log) -> Told:
+def extract(log: Log) -> ContainerFacts:
     """The exception, and the module in which it happened as a stack of one frame."""
     records = [*_events(log), *_signatures(log), *_buckets(log)]
     exits, threads = [], []
@@ -54,7 +69,9 @@ def extract(log: Log) -> Told:
         if record.module and record.module.lower() not in ("unknown", "stackhash"):
             frame = NativeFrame(record.module, None, _hexadecimal(record.offset))
             threads.append(Thread("", True, native_stack=(frame,), place=place))
-    return Told(exits=tuple(exits), threads=tuple(threads), environment=Environment(os="windows" if records else None))
+    return ContainerFacts(
+        exits=tuple(exits), threads=tuple(threads), environment=Environment(os="windows" if records else None)
+    )
 
 
 def _events(log: Log) -> list[_Record]:
