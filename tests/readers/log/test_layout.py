@@ -193,7 +193,7 @@ def test_a_whole_log_is_not_called_cut() -> None:
 
 def test_a_syntax_error_starts_with_its_file_and_is_whole() -> None:
     text = '  File "train.py", line 1\n    def f(:\n          ^\nSyntaxError: invalid syntax\n'
-    assert not [told for told in triage.analyze(text.encode(), exit_code=1).not_observable if "of the log" in told]
+    assert not [text for text in triage.analyze(text.encode(), exit_code=1).not_observable if "of the log" in text]
 
 
 def test_a_python_prompt_is_not_a_quote() -> None:

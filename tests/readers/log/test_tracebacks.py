@@ -239,7 +239,7 @@ def test_a_message_as_long_as_a_book_is_cut() -> None:
     assert len(exception.message) < 10_000
 
 
-# The gist: the one sentence that tells something
+# The gist: the one sentence that matters
 
 KERAS_3 = """\
 Traceback (most recent call last):

@@ -33,7 +33,7 @@ def test_of_all_threads_the_one_that_received_the_signal_crashed() -> None:
 
 
 def test_the_handler_that_reported_the_crash_is_not_the_crash() -> None:
-    """faulthandler raises the signal again: in a core its frames stand on top of the fault."""
+    """faulthandler raises the signal again: in a core its frames are above those of the fault."""
     (thread,) = facts_of("gdb", "gdb_core").threads
     assert frames(thread, 2) == ["__strlen_avx2", "string_at"]
 

@@ -1,4 +1,4 @@
-"""MPI: Open MPI and UCX print the stack of a rank; mpirun, mpiexec and horovodrun tell how it ended."""
+"""MPI: Open MPI and UCX print the stack of a rank; mpirun, mpiexec and horovodrun report how it ended."""
 
 from container_logs import exit_name, facts_in, facts_of, frames
 

@@ -1,4 +1,4 @@
-"""Notebooks: nearly all of them tell only that the kernel is gone."""
+"""Notebooks: nearly all of them only say that the kernel is gone."""
 
 import pytest
 from container_logs import crash, exit_name, facts_in, facts_of, notices

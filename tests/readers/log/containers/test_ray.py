@@ -1,4 +1,4 @@
-"""Ray: it tells that a worker died, and lists every cause it can think of: none of those is evidence."""
+"""Ray says that a worker died, and lists every cause it can think of: none of those is evidence."""
 
 from container_logs import crash, exit_name, facts_in, facts_of, notices
 

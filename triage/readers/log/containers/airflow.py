@@ -12,5 +12,5 @@ _NOTICE = r"Detected zombie job|Task received SIGTERM signal|State of this insta
 
 
 def extract(log: Log) -> ContainerFacts:
-    """The signal of the task's process, and tasks that Airflow lost or ended itself."""
+    """The signal of the task's process, and tasks that Airflow lost or stopped itself."""
     return ContainerFacts(exits=statuses(log, _CODE, _SIGNAL), messages=notices(log, _NOTICE))

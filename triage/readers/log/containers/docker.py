@@ -12,7 +12,7 @@ _OOM = r'"OOMKilled": (?P<oom>true|false)'
 
 
 def extract(log: Log) -> ContainerFacts:
-    """The exit code and whether the kernel ended it for memory; `false` is told too, it rules memory out."""
+    """The exit code and whether the kernel killed it for memory; `false` counts as well, it rules memory out."""
     exits = [
         status.from_code(int(match.group("code")), place=log.place(match.start()))
         for match in patterns.compile(_EXIT_CODE).finditer(log.text)

@@ -1,6 +1,6 @@
 """Abseil's failure signal handler, which Ray, TensorFlow Serving and JAX install.
 
-The frames below that line are read where TensorFlow's own traces are.
+tensorflow_log reads the frames below that line.
 """
 
 from __future__ import annotations

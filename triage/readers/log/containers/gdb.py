@@ -20,7 +20,7 @@ _PYTHON_FRAME = r"^#\d+ Frame 0x[0-9a-f]+, for file (?P<file>[^\n]+?), line (?P<
 _HEAD = r'^Thread (?P<number>\d+) \((?:Thread 0x|LWP )[^\n"]*(?:"(?P<name>[^"\n]*)")?\)'
 _STOPPED = r'^Thread (?P<number>\d+) "[^"\n]*" received signal SIG'
 _CURRENT = r"^\[Current thread is (?P<number>\d+) \("
-# Also read where exit statuses are; here because a signal told by gdb beats the wrapper around it.
+# The exit lines have it as well; here because gdb's signal counts more than that of the wrapper around it.
 _SIGNAL = r"(?:received signal|[Tt]erminated with signal) (?P<signal>SIG[A-Z]{2,6})"
 
 
@@ -28,9 +28,9 @@ def extract(log: Log) -> ContainerFacts:
     """The stacks of all threads; the crashed one is the one that gdb was stopped in."""
     stacks = by_number(_frames(log))
     heads = [(match.start(), match["number"], match["name"]) for match in patterns.compile(_HEAD).finditer(log.text)]
-    told = patterns.compile(_STOPPED).search(log.text) or patterns.compile(_CURRENT).search(log.text)
+    stopped = patterns.compile(_STOPPED).search(log.text) or patterns.compile(_CURRENT).search(log.text)
     # A core's thread 1 is the one that died.
-    stopped_in = told["number"] if told else "1"
+    stopped_in = stopped["number"] if stopped else "1"
     found: list[Thread] = []
     previous = -1
     for stack in stacks:
@@ -44,7 +44,7 @@ def extract(log: Log) -> ContainerFacts:
 
 
 def _thread(log: Log, stack: Stack, head: tuple[str, str | None] | None, stopped_in: str) -> Thread:
-    """A stack without a head is that of the thread gdb was stopped in."""
+    """A stack without a heading belongs to the thread gdb was stopped in."""
     name = head[1] or "" if head else ""
     return Thread(name, head is None or head[0] == stopped_in, (), stack.frames, log.place(stack.offset))
 
@@ -53,7 +53,7 @@ def _frames(log: Log) -> list[FrameLine]:
     found: list[FrameLine] = []
     for match in patterns.compile(_FRAME).finditer(log.text):
         function = without_values(" ".join(match["call"].split()))
-        # An innermost or inlined frame has no address, but then its source is told; `#12 Fix it (again)` has neither.
+        # An innermost or inlined frame has a source instead of an address; `#12 Fix it (again)` has neither.
         is_frame = match["address"] or match["module"] or match["file"] or function.startswith("<signal")
         if not is_frame or function.startswith("Frame 0x"):
             continue
@@ -61,7 +61,7 @@ def _frames(log: Log) -> list[FrameLine]:
         if number is None:
             continue
         if number and found and not match["address"] and match["file"] and found[-1].number == number - 1:
-            # gdb has no address for a function into which the one before was inlined
+            # gdb has no address for a function that the one before was inlined into
             found[-1] = found[-1]._replace(frame=found[-1].frame._replace(inlined=True))
         found.append(FrameLine(number, match.start(), _frame(match, None if function == "??" else function)))
     return found

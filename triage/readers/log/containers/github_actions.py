@@ -13,5 +13,5 @@ _NOTICE = (
 
 
 def extract(log: Log) -> ContainerFacts:
-    """That the runner vanished or was stopped; exit codes are read where all exit lines are."""
+    """Notices that the runner vanished or was stopped; exit codes are read with the exit lines."""
     return ContainerFacts(messages=notices(log, _NOTICE))

@@ -7,7 +7,7 @@ from triage.crash import Log, Memory
 from triage.readers.log.containers.interface import ContainerFacts, count, notices, size, statuses
 
 TRIGGERS = ("Error R15", "Process running mem=", "Stopping process with SIGKILL", " to crashed")
-# R15 ends the dyno. R14 is over the quota too, but swaps and lives on: its figures would look like a kill's.
+# R15 ends the dyno. R14 is over the quota too, but the dyno swaps and lives on: its figures would look like a kill's.
 _ENDED_FOR_MEMORY = r"Error R15 \(Memory quota vastly exceeded\)"
 _STOPPED = r"Stopping process with (?P<signal>SIGKILL)\b"
 _USED = r"Process running mem=(?P<used>[\d.]+)(?P<unit>[KMG])\((?P<percent>[\d.]+)%\)"
@@ -22,7 +22,7 @@ def extract(log: Log) -> ContainerFacts:
 
 
 def _used(log: Log) -> Memory:
-    """The most that was used, and the quota of which it is so many per cent."""
+    """The most that was used, and the quota worked out from the percentage."""
     used = [
         (size(match["used"], match["unit"]) or 0, digits.decimal(match["percent"]) or 0.0)
         for match in patterns.compile(_USED).finditer(log.text)

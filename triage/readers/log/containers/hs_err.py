@@ -23,7 +23,7 @@ _CPU = r"^CPU: ?[^\n]*?(?:microcode 0x[0-9a-f]+|stepping \d+),\s*(?P<flags>[a-z]
 
 
 def extract(log: Log) -> ContainerFacts:
-    """The signal, the native frames (Java's own frames among them) and the processor's abilities."""
+    """The signal, the native frames (Java's own among them) and the processor's features."""
     flags = patterns.compile(_CPU).search(log.text)
     return ContainerFacts(
         exits=statuses(log, _POSIX, _WINDOWS),
@@ -34,7 +34,7 @@ def extract(log: Log) -> ContainerFacts:
 
 
 def _threads(log: Log) -> tuple[Thread, ...]:
-    """The stack of the thread that crashed; the console shows only the frame in which it happened."""
+    """The stack of the crashed thread; the console shows only its innermost frame."""
     section = patterns.compile(_SECTION).search(log.text)
     problem = patterns.compile(_PROBLEM).search(log.text)
     text, start = "", 0

@@ -1,6 +1,6 @@
 """Kubernetes: `kubectl describe pod`, `kubectl get pod` (table, YAML, JSON) and its events.
 
-Exit codes and `Reason: OOMKilled` are read with the exit and memory lines; here is what only Kubernetes says.
+Exit codes and `Reason: OOMKilled` in its plainest form are read with the other ends; here is what only Kubernetes says.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ TRIGGERS = (
     "local storage usage exceeds",
 )
 _OOM_KILLED = r"(?:\"?[Rr]eason\"?:\s+\"?OOMKilled\b|^\S+ +\d+/\d+ +OOMKilled +\d+ )"
-# The kubelet ends pods to save the node: that is a kill for memory too, of the node's.
+# The kubelet evicts pods to save the node: a kill for memory too, the node's.
 _EVICTED = r"node was low on resource: memory\b|was OOM[- ]killed|\bOOMKilling\b[^\n]*(?:Kill|System OOM)"
 _OTHER_DEATH = (
     r"node was low on resource: ephemeral-storage\b[^\n]*|ephemeral local storage usage exceeds[^\n]*|"

@@ -21,7 +21,7 @@ _INLINED = " [inlined] "
 
 
 def extract(log: Log) -> ContainerFacts:
-    """The signal and the stacks; the crashed thread is the one that lldb stopped in."""
+    """The signal and the stacks; the crashed thread is the one lldb stopped in."""
     heads = list(patterns.compile(_HEAD).finditer(log.text))
     threads = []
     for stack in by_number(_frames(log)):

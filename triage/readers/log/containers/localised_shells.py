@@ -1,4 +1,4 @@
-"""What bash says of a dead process in other languages: the C library's translations, word for word."""
+"""What bash says about a dead process in other languages: the C library's translations, word for word."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ _ALONE = r"^(?P<words>WORDS)(?P<core> *[(（][^\n()（）]{2,40}[)）])?$"
 
 
 def extract(log: Log) -> ContainerFacts:
-    """The signal behind the words, alone on a line or behind the script, its line and the process number."""
+    """The signals that the words mean, alone on a line or after the script, its line and the process number."""
     words = "|".join(_escaped(word) for word in sorted(_SIGNALS, key=len, reverse=True))
     found = [*_find(log, _IN_SCRIPT.replace("WORDS", words)), *_find(log, _ALONE.replace("WORDS", words))]
     return ContainerFacts(exits=tuple(seen for _, seen in sorted(found, key=lambda pair: pair[0])))

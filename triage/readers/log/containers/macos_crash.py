@@ -28,7 +28,7 @@ _SIGNALS = {
     "EXC_ARITHMETIC": "SIGFPE",
     "EXC_BREAKPOINT": "SIGTRAP",
 }
-# What Rosetta offers to translated programs before macOS 15, which brought AVX.
+# What Rosetta offered to translated programs before macOS 15 added AVX.
 _ROSETTA_FLAGS = ("sse", "sse2", "sse3", "ssse3", "sse4_1", "sse4_2", "aes")
 _ROSETTA_WITH_AVX = 15
 
@@ -61,11 +61,11 @@ def _text(log: Log) -> ContainerFacts:
     )
     version = patterns.compile(_OS).search(log.text)
     environment = _environment(
-        told=kind is not None,
+        is_macos=kind is not None,
         translated=patterns.compile(_TRANSLATED).search(log.text) is not None,
         version=digits.whole(version["version"]) if version else None,
     )
-    # Newer systems list only the images that stand in a stack, so that one is missing here proves nothing.
+    # Newer systems list only images that occur in a stack, so a missing one proves nothing.
     return ContainerFacts(exits=tuple(exits), threads=threads, environment=environment._replace(libraries=libraries))
 
 
@@ -73,7 +73,7 @@ def _text_threads(log: Log) -> tuple[Thread, ...]:
     heads = [(match.start(), match["crashed"] is not None) for match in patterns.compile(_THREAD).finditer(log.text)]
     lines = []
     for match in patterns.compile(_FRAME).finditer(log.text):
-        # Without symbols the image's address stands where the function would.
+        # Without symbols the image's address is printed instead of the function.
         function = None if match["function"].startswith("0x") or match["function"] == "???" else match["function"]
         frame = NativeFrame(match["module"], function, digits.whole(match["offset"]))
         if (number := digits.whole(match["number"])) is not None:
@@ -86,12 +86,12 @@ def _text_threads(log: Log) -> tuple[Thread, ...]:
 
 
 def _ips(log: Log) -> ContainerFacts:
-    """The body if it can be read as JSON; otherwise what stands in front of the cut."""
+    """From the body if it is whole JSON; otherwise from what there is before the cut."""
     kind = patterns.compile(_IPS_TYPE).search(log.text)
     signal = patterns.compile(_IPS_SIGNAL).search(log.text)
     version = patterns.compile(_IPS_OS).search(log.text)
     environment = _environment(
-        told=True,
+        is_macos=True,
         translated=patterns.compile(_IPS_TRANSLATED).search(log.text) is not None,
         version=digits.whole(version["version"]) if version else None,
     )
@@ -133,7 +133,7 @@ def _crashed_frames(body: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _frames_before_the_cut(text: str, crashed: int) -> list[Mapping[str, Any]]:
-    """The frames of the crashed thread one by one, as far as they are whole."""
+    """The complete frames of the crashed thread, one by one."""
     opening = patterns.compile(_IPS_FRAMES).search(text, crashed)
     frames: list[Mapping[str, Any]] = []
     at = opening.end() if opening else len(text)
@@ -164,9 +164,9 @@ def _exit(kind: str, signal: str | None, place: Place) -> list[ExitStatus]:
     return [seen] if seen is not None else []
 
 
-def _environment(*, told: bool, translated: bool, version: int | None) -> Environment:
+def _environment(*, is_macos: bool, translated: bool, version: int | None) -> Environment:
     without_avx = translated and version is not None and version < _ROSETTA_WITH_AVX
-    return Environment(os="macos" if told else None, cpu_flags=_ROSETTA_FLAGS if without_avx else ())
+    return Environment(os="macos" if is_macos else None, cpu_flags=_ROSETTA_FLAGS if without_avx else ())
 
 
 def _list(mapping: Mapping[str, Any], key: str) -> list[Any]:

@@ -1,4 +1,4 @@
-"""MPI jobs: Open MPI's signal handler and its stack, UCX's, and how mpirun and horovodrun tell a rank's end."""
+"""MPI jobs: the stacks of Open MPI's and UCX's signal handlers, and how mpirun and horovodrun report dead ranks."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SIGNALS = (
     r"^[ \t]*Exit code:\s+(?P<code>\d{1,3})$",
     r"noticed that process rank \d+ with PID \d+ on node \S+ exited on signal (?P<number>\d{1,2})\b",
 )
-# horovodrun ends the other ranks once one has failed: only the first tells something.
+# horovodrun stops the other ranks once one has failed: only the first matters.
 _HOROVOD = r"Process \d+ exit with status code (?P<code>-?\d{1,10})\b"
 # `[host:pid] [ 3] library(function+0x12)[0x7f...]`, and UCX's ` 3  library(function+0x12) [0x7f...]`.
 _FRAME = (
@@ -52,5 +52,5 @@ def extract(log: Log) -> ContainerFacts:
 
 
 def _below_handler(frames: tuple[NativeFrame, ...]) -> tuple[NativeFrame, ...]:
-    """The stack without UCX's own handler on top of it."""
+    """The stack without UCX's own handler at its top."""
     return tuple(dropwhile(lambda frame: (frame.module or "").startswith("libucs.so"), frames)) or frames

@@ -1,4 +1,4 @@
-"""Node: V8's last words with their native stack, and how npm, yarn and pm2 tell a script's end."""
+"""Node: V8's fatal error with its native stack, and what npm, yarn and pm2 report of a script's end."""
 
 from __future__ import annotations
 

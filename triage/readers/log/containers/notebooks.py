@@ -1,4 +1,4 @@
-"""Notebooks: Jupyter, Colab, Kaggle, Databricks, Spyder and VS Code tell that the kernel is gone, and seldom why."""
+"""Notebooks: Jupyter, Colab, Kaggle, Databricks, Spyder and VS Code say that the kernel is gone, and seldom why."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NOTICE = (
     r"Your session crashed for an unknown reason|DeadKernelError: Kernel died|"
     r"The Python kernel is unresponsive"
 )
-# Two services know that it was memory, because they count it.
+# Two services measure memory and know when it was the reason.
 _MEMORY = (
     r"Your session crashed after using all available RAM|"
     r"[Yy]our notebook tried to allocate more memory than is available"

@@ -1,6 +1,6 @@
-"""PyCharm and its sisters in other languages: `Process finished with exit code` by its number.
+"""PyCharm and other JetBrains IDEs in other languages: `Process finished with exit code`, translated.
 
-The English line is read where all exit lines are.
+The English line is read with the exit lines.
 """
 
 from __future__ import annotations
@@ -26,5 +26,5 @@ _LINE = rf"^(?:{'|'.join(TRIGGERS)})[^\d\n]{{0,60}}?(?P<code>-?\d{{1,10}})\b"
 
 
 def extract(log: Log) -> ContainerFacts:
-    """The exit code behind the words of any of these languages."""
+    """The exit code after the words of any of these languages."""
     return ContainerFacts(exits=statuses(log, _LINE))

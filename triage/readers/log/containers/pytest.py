@@ -1,4 +1,4 @@
-"""pytest-xdist: a worker that is gone. It never knows why; the worker's own dump does."""
+"""pytest-xdist: a worker that is gone. Why it died is only in the worker's own dump."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ _NOTICE = r"\[gw\d+\] node down: Not properly terminated|^worker '?gw\d+'? crash
 
 
 def extract(log: Log) -> ContainerFacts:
-    """The notice that a worker died, with the test that it ran."""
+    """The notice that a worker died, with the test it ran."""
     return ContainerFacts(messages=notices(log, _NOTICE))

@@ -11,5 +11,5 @@ _NOTICE = r"Please use an instance type with more memory|AlgorithmError: Execute
 
 
 def extract(log: Log) -> ContainerFacts:
-    """The exit code of the user's script, and SageMaker's word that it failed."""
+    """The exit code of the user's script, and SageMaker's notice that it failed."""
     return ContainerFacts(exits=statuses(log, _CODE), messages=notices(log, _NOTICE))

@@ -1,4 +1,4 @@
-"""`time`: how much memory the program used at most."""
+"""`time`: the program's peak memory."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MACOS = r"^[ \t]*(?P<number>\d{1,15})  maximum resident set size$"
 
 
 def extract(log: Log) -> ContainerFacts:
-    """The peak of the resident memory; the signal is read where all exit lines are."""
+    """The peak of the resident memory; the signal is read with the exit lines."""
     sizes = [int(match["number"]) * 1024 for match in patterns.compile(_GNU).finditer(log.text)]
     sizes += [int(match["number"]) for match in patterns.compile(_MACOS).finditer(log.text)]
     return ContainerFacts(memory=Memory(peak_bytes=max(sizes, default=None)))

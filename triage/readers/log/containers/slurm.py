@@ -17,7 +17,7 @@ _PAIR = (
     r"(?:\bExitCode=|\b(?:FAILED|OUT_OF_ME(?:MORY|\+)|CANCELLED\+?|TIMEOUT|NODE_FAIL) +)"
     r"(?P<exit>\d{1,3}):(?P<sig>\d{1,3})\b"
 )
-# Slurm's own number for a step that the kernel ended for memory.
+# Slurm's own number for a step that the kernel killed for memory.
 _OOM_NUMBER = 125
 _OUT_OF_MEMORY = r"^srun: error: \S+: tasks? [\d,-]+: Out Of Memory|[Ee]xceeded (?:job |step )?memory limit"
 _STATE = r"\bState[:=] ?OUT_OF_MEMORY\b|\bOUT_OF_ME(?:MORY|\+) +\d+:\d+\b"

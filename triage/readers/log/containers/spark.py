@@ -1,4 +1,4 @@
-"""Spark on YARN: executors that were ended, and why the node manager says it did so."""
+"""Spark on YARN: executors that were lost, and why the node manager killed them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _USED = (
     r"running (?:\d+B )?beyond (?:the )?'?(?:physical|PHYSICAL)'? memory limits?\. Current usage: )"
     r"(?P<used>[\d.]+) (?P<used_unit>[KMGT]B) of (?P<limit>[\d.]+) (?P<limit_unit>[KMGT]B) physical memory used"
 )
-# YARN's own exit statuses: the node manager ended the container for its virtual or physical memory.
+# YARN's own exit statuses: the node manager killed the container for its virtual or physical memory.
 _ENDED = r"[Ee]xit status: (?P<code>-10[34])\b"
 _NOTICE = (
     r"ExecutorLostFailure \(executor \S+ exited[^\n)]*\)|Lost executor \d+ on [^\s:]+|"
@@ -21,7 +21,7 @@ _NOTICE = (
 
 
 def extract(log: Log) -> ContainerFacts:
-    """The kill for memory with its figures, and that an executor was lost."""
+    """The kill for memory with its figures, and notices of lost executors."""
     used = list(patterns.compile(_USED).finditer(log.text))
     ended = tuple(
         ExitStatus(

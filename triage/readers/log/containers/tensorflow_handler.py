@@ -1,6 +1,6 @@
 """The stack that TensorFlow's own signal handler prints, in its tests and where a program asks for it.
 
-Twice: with modules and mangled names, then with readable names only. The first is taken where it is whole.
+It prints it twice: with modules and mangled names, then with readable names only. The first is preferred.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _HANDLER = "StacktraceHandler"
 
 
 def extract(log: Log) -> ContainerFacts:
-    """One crashed thread, from the frame that was interrupted outwards."""
+    """One crashed thread, from the interrupted frame outwards."""
     for opening, read in ((_MANGLED, _mangled), (_READABLE, _readable)):
         begin = patterns.compile(opening).search(log.text)
         if begin is None:

@@ -1,6 +1,6 @@
 """TensorFlow Serving: the versions of `tensorflow_model_server --version`.
 
-How it ended is in the shell's line behind its entry point, or in the failure signal handler's.
+How it ended is in the shell's line about its entry point, or in that of the failure signal handler.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _SERVER = r"^TensorFlow ModelServer: (?P<version>\d+\.\d+(?:\.\d+)?)"
 
 
 def extract(log: Log) -> ContainerFacts:
-    """The versions of the server and of the TensorFlow inside."""
+    """The versions of the server and of the TensorFlow in it."""
     packages = []
     for name, pattern in (("tensorflow", _LIBRARY), ("tensorflow-serving", _SERVER)):
         if match := patterns.compile(pattern).search(log.text):

@@ -22,7 +22,7 @@ _CODE = (
     r"(?P<code>0x[0-9a-fA-F]{8}|[0-9a-fA-F]{8})\b"
 )
 _SECOND_CHANCE = r" - code (?P<code>[0-9a-f]{8}) \(!!! second chance !!!\)"
-# Where the debugger stopped; a program may handle a first chance, so only what nothing handles well is believed.
+# A program may handle a first-chance exception, so only those count that hardly any program handles.
 _FIRST_CHANCE = r"(?:Access violation|[Ii]llegal instruction|Stack overflow) - code (?P<code>c\w{7}) \(first chance\)"
 _SUBCODE = r"^[ \t]*Subcode: (?P<subcode>0x[0-9a-fA-F]{1,8}) FAST_FAIL_"
 _BUG_CHECK = r"^[A-Z][A-Z_]{8,60} \([0-9a-f]{1,3}\)$"
@@ -58,12 +58,12 @@ def extract(log: Log) -> ContainerFacts:
 
 
 def _with_subcode(log: Log, seen: ExitStatus) -> ExitStatus:
-    told = patterns.compile(_SUBCODE).search(log.text) if seen.ntstatus == status.FAST_FAIL_STATUS else None
-    return status.with_subcode(seen, int(told["subcode"], 16)) if told else seen
+    match = patterns.compile(_SUBCODE).search(log.text) if seen.ntstatus == status.FAST_FAIL_STATUS else None
+    return status.with_subcode(seen, int(match["subcode"], 16)) if match else seen
 
 
 def _threads(log: Log) -> tuple[Thread, ...]:
-    """One thread for each run of frame lines that stand below one another."""
+    """One thread for each unbroken run of frame lines."""
     heads = [(match.start(), match["mark"]) for match in patterns.compile(_THREAD).finditer(log.text)]
     runs: list[list[Match]] = []
     for match in patterns.compile(_FRAME).finditer(log.text):
@@ -84,7 +84,7 @@ def _frame(match: Match) -> NativeFrame:
 
 
 def _modules(log: Log) -> tuple[tuple[Library, ...], bool]:
-    """The modules of `lm`, and whether they are all: `lm m cu*` looks the same, but lacks what every process has."""
+    """The modules of `lm`, and whether the list is whole: that of `lm m cu*` lacks ntdll, which every process has."""
     found = list(patterns.compile(_LISTED).finditer(log.text))
     if not found:
         return (), False

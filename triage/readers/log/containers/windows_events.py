@@ -1,7 +1,7 @@
 """Windows' own crash records: Event Viewer's event 1000, Windows Error Reporting (APPCRASH, BEX64), Report.wer.
 
-Event Viewer writes in the language of the system, so its record is known by its shape: a program and a module, each
-with version and time stamp, then the code and the offset.
+Event Viewer writes in the language of the system, so its record is recognised by its shape: a program and a module,
+each with version and time stamp, then the code and the offset.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ _FIELD = (
     r"^[ \t]*(?:Sig\[\d+\]\.Name=)?(?P<name>Fault Module Name|Exception Code|Exception Offset|Exception Data)"
     r"(?::?[ \t]+|\r?\nSig\[\d+\]\.Value=)(?P<value>\S+)[ \t]*$"
 )
-# Event 1001 numbers the fields of the same record; a BEX has its offset before its code.
+# Event 1001 numbers the fields of the same record; in a BEX the offset comes before the code.
 _BUCKET = r"^[ \t]*Event Name: (?P<event>APPCRASH|BEX64|BEX)\b"
 _NUMBERED = r"^[ \t]*P(?P<number>[4789]): (?P<value>\S+)[ \t]*$"
 
 
 class _Record(NamedTuple):
-    """One crash as Windows wrote it down."""
+    """One crash as Windows recorded it."""
 
     place: int
     module: str | None
@@ -57,7 +57,7 @@ class _Record(NamedTuple):
 
 
 def extract(log: Log) -> ContainerFacts:
-    """The exception, and the module in which it happened as a stack of one frame."""
+    """The exception, and the faulting module as a stack of one frame."""
     records = [*_events(log), *_signatures(log), *_buckets(log)]
     exits, threads = [], []
     for record in records:

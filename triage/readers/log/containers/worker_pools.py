@@ -28,7 +28,7 @@ _NOTICE = (
 
 
 def extract(log: Log) -> ContainerFacts:
-    """How the workers ended where it is told, and otherwise that one did."""
+    """How workers ended where the pool says so, otherwise the notice that one did."""
     return ContainerFacts(
         exits=statuses(log, *_FORMS),
         messages=notices(log, _NOTICE),
