@@ -183,7 +183,7 @@ def test_a_dump_that_was_asked_for_is_no_death() -> None:
     assert [thread.crashed for thread in dump.threads] == [False]
 
 
-def test_the_stack_ends_where_something_else_speaks() -> None:
+def test_the_stack_ends_where_something_else_is_printed() -> None:
     dump = _dump(
         "Fatal Python error: Aborted\n\n"
         "Current thread 0x01 (most recent call first):\n"
@@ -266,7 +266,7 @@ def test_each_runtime_has_its_own_words_for_giving_up(kind: str, text: str) -> N
         ),
     ],
 )
-def test_what_stands_before_the_message_is_left_out(line: str, kind: str, text: str) -> None:
+def test_what_comes_before_the_message_is_left_out(line: str, kind: str, text: str) -> None:
     assert [(message.kind, message.text) for message in runtime_messages(Log(0, [line]))] == [(kind, text)]
 
 
@@ -281,7 +281,7 @@ def test_what_stands_before_the_message_is_left_out(line: str, kind: str, text: 
         "malloc() is slow",
     ],
 )
-def test_a_line_that_only_has_the_word_is_no_last_word(line: str) -> None:
+def test_a_line_that_only_contains_the_word_is_no_message(line: str) -> None:
     assert runtime_messages(Log(0, [line])) == []
 
 

@@ -169,18 +169,18 @@ def test_a_progress_bar_ends_in_no_line_feed(line: str, name: str) -> None:
     assert _names(line) == {name}
 
 
-def test_words_glued_to_a_word_are_no_end() -> None:
+def test_words_glued_to_a_word_are_no_status() -> None:
     assert _names("nobodyKilled") == set()
     assert _names("3 jobs were Killed in May") == set()
 
 
 @pytest.mark.parametrize(("line", "name"), ZSH)
-def test_zsh_says_it_in_small_letters(line: str, name: str) -> None:
+def test_zsh_says_it_in_lower_case(line: str, name: str) -> None:
     assert _names(line) == {name}
 
 
 @pytest.mark.parametrize(("line", "name"), MACOS)
-def test_macos_puts_the_number_behind_the_words(line: str, name: str) -> None:
+def test_macos_puts_the_number_after_the_words(line: str, name: str) -> None:
     assert _names(line) == {name}
 
 

@@ -47,7 +47,7 @@ def test_every_state_of_a_progress_bar_is_a_line_with_the_number_of_its_original
     assert list(content.numbers) == [1, 2, 2, 2, 3]
 
 
-def test_a_fact_behind_progress_bars_colours_and_crlf_has_the_line_of_the_original() -> None:
+def test_a_fact_after_progress_bars_colours_and_crlf_has_the_line_of_the_original() -> None:
     data = b"\x1b[32mstart\x1b[0m\r\n\r1/2\r2/2\r\n\x1b]0;title\x07\r\n\x1b[1mKilled\x1b[0m\r\n"
     crash = read(Source.of(data), 0)
     assert crash.exit is not None
@@ -246,7 +246,7 @@ def test_a_progress_bar_of_any_length_is_whole(monkeypatch: pytest.MonkeyPatch) 
     assert (list(content.numbers), content.left_out) == ([1] * 100 + [2], None)
 
 
-def test_lines_that_lost_their_middle_are_counted_and_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lines_that_lost_their_middle_are_counted_and_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lines, "LONGEST_LINE", 8)
     assert _read(b"short\nabcdEFGHijkl\nend\nabcdEFGHijkl").cut_lines == 2
     assert sentences(read(Source("a.log", io.BytesIO(b"abcdEFGHijkl\n")), 0).gaps)[0].startswith(
@@ -255,7 +255,7 @@ def test_lines_that_lost_their_middle_are_counted_and_told(monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize("piece", [1000, 65536])
-def test_what_a_run_did_not_keep_counts_and_the_lines_behind_it_have_their_own_numbers(piece: int) -> None:
+def test_what_a_run_did_not_keep_counts_and_the_lines_after_it_have_their_own_numbers(piece: int) -> None:
     written = b"".join(b"line %07d\n" % number for number in range(1, 500_001))
     kept = Kept()
     for start in range(0, len(written), piece):
@@ -275,7 +275,7 @@ def test_a_log_that_only_quotes_the_mark_of_a_gap_is_read() -> None:
     assert _read(mark * 3 + b"Killed\n").lines[-1] == "Killed"
 
 
-def test_what_was_left_out_is_told_by_the_reader_as_an_incomplete_input(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_reader_reports_what_was_left_out_as_an_incomplete_input(monkeypatch: pytest.MonkeyPatch) -> None:
     _keep(monkeypatch, head=10, tail=20)
     crash = read(Source("week.log", io.BytesIO(_numbered(1000) + b"Killed\n")), 0)
     assert not crash.inputs[0].complete

@@ -188,7 +188,7 @@ def test_the_real_trace_of_a_failed_check_is_one_crashed_thread_innermost_first(
     assert {frame.trust for frame in thread.native_stack} == {"reported"}
 
 
-def test_a_trace_stands_where_its_first_frame_stands() -> None:
+def test_the_place_of_a_trace_is_that_of_its_first_frame() -> None:
     log = read(Source.of(LOGS / "encode_png-2.21.log"), 0).logs[0]
     (thread,) = check_stacks(log)
     assert thread.place is not None

@@ -3,7 +3,7 @@
 from container_logs import facts_in, facts_of, names
 
 
-def test_the_pool_tells_the_signal_of_each_worker() -> None:
+def test_the_pool_reports_the_signal_of_each_worker() -> None:
     assert names(facts_of("celery", "celery").exits)[:2] == ["SIGKILL", "SIGSEGV"]
 
 

@@ -3,7 +3,7 @@
 from container_logs import crash, facts_in, facts_of, frames, names
 
 
-def test_coredumpctl_info_tells_the_signal_and_every_threads_stack() -> None:
+def test_coredumpctl_info_has_the_signal_and_every_threads_stack() -> None:
     found = facts_of("coredumpctl", "coredumpctl")
     assert names(found.exits) == ["SIGSEGV"]
     assert [thread.crashed for thread in found.threads] == [True, False]
@@ -15,7 +15,7 @@ def test_coredumpctl_info_tells_the_signal_and_every_threads_stack() -> None:
     assert found.threads[0].native_stack[0].module == "libtensorflow_framework.so.2"
 
 
-def test_nobody_else_takes_these_frames_for_his_own() -> None:
+def test_no_other_format_claims_these_frames() -> None:
     assert len(crash("coredumpctl").threads) == 2
 
 

@@ -30,7 +30,7 @@ def test_a_crash_in_tensorflow_names_its_library() -> None:
     ]
 
 
-def test_the_processors_abilities() -> None:
+def test_the_features_of_the_processor() -> None:
     flags = crash("hs_err_tensorflow").environment.cpu_flags
     assert "sse4_2" in flags
     assert "avx" not in flags

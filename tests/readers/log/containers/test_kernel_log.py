@@ -24,7 +24,7 @@ def test_a_single_line_counts_whatever_the_program_is_called() -> None:
     assert names(facts_in("kernel_log", line).exits) == ["SIGSEGV"]
 
 
-def test_the_oom_killer_tells_the_limit_and_what_was_used() -> None:
+def test_the_oom_killer_reports_the_limit_and_what_was_used() -> None:
     memory = crash("kernel_log_oom").memory
     assert (memory.oom_kills, memory.limit_bytes, memory.limit_source) == (1, 8 * GIB, "control group")
     assert memory.peak_bytes == (8120320 + 102400) * 1024

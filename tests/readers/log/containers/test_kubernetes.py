@@ -5,7 +5,7 @@ from container_logs import crash, exit_name, facts_in, facts_of, notices
 GIB = 1024**3
 
 
-def test_describe_tells_the_last_state_and_the_limit() -> None:
+def test_describe_shows_the_last_state_and_the_limit() -> None:
     memory = crash("kubernetes").memory
     assert exit_name("kubernetes") == "SIGKILL"
     assert (memory.oom_kills, memory.limit_bytes, memory.limit_source) == (1, 8 * GIB, "container")

@@ -3,7 +3,7 @@
 from container_logs import crash, facts_in, facts_of, frames, names
 
 
-def test_a_crash_report_tells_the_signal_and_the_crashed_threads_stack() -> None:
+def test_a_crash_report_has_the_signal_and_the_crashed_threads_stack() -> None:
     found = facts_of("macos_crash", "macos_crash")
     assert names(found.exits) == ["SIGILL"]
     assert [thread.crashed for thread in found.threads] == [True, False]
@@ -46,7 +46,7 @@ def test_an_ips_file_is_two_json_documents() -> None:
     assert found.environment.os == "macos"
 
 
-def test_an_ips_file_that_is_cut_tells_what_stands_before_the_cut() -> None:
+def test_an_ips_file_that_is_cut_is_read_up_to_the_cut() -> None:
     found = facts_of("macos_crash", "macos_crash_ips_cut")
     assert names(found.exits) == ["SIGSEGV"]
     assert frames(found.threads[0]) == ["strlen", "unknown module+0x13a4b5c"]

@@ -29,5 +29,5 @@ def test_npm_gives_the_number() -> None:
         "child process exited with code null and signal SIGSEGV",
     ],
 )
-def test_each_way_of_telling_a_signal(line: str) -> None:
+def test_each_way_of_writing_a_signal(line: str) -> None:
     assert names(facts_in("node", line).exits) == ["SIGSEGV"]

@@ -3,7 +3,7 @@
 from container_logs import crash, exit_name, facts_in
 
 
-def test_gnu_time_tells_the_signal_and_the_peak() -> None:
+def test_gnu_time_reports_the_signal_and_the_peak() -> None:
     assert exit_name("shell_time") == "SIGSEGV"
     assert crash("shell_time").memory.peak_bytes == 14052 * 1024
 

@@ -14,7 +14,7 @@ def test_a_task_that_died_of_a_signal() -> None:
     assert exit_name("slurm_signal") == "SIGSEGV"
 
 
-def test_seff_and_scontrol_tell_the_figures() -> None:
+def test_seff_and_scontrol_give_the_figures() -> None:
     memory = crash("slurm_seff").memory
     assert (memory.oom_kills, memory.limit_bytes, memory.limit_source) == (1, 16 * GIB, "Slurm")
     assert memory.peak_bytes == int(15.93 * GIB)

@@ -48,5 +48,5 @@ def test_readable_names_are_taken_where_the_others_are_missing() -> None:
     assert frames(thread) == ["TF_SessionRun"]
 
 
-def test_a_trace_that_is_cut_off_before_its_first_frame_tells_nothing() -> None:
+def test_a_trace_that_is_cut_off_before_its_first_frame_is_none() -> None:
     assert facts_in("tensorflow_handler", "*** BEGIN MANGLED STACK TRACE ***").threads == ()
