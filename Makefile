@@ -16,7 +16,7 @@ SEED ?= 1
 BYTECODE := PYTHONDONTWRITEBYTECODE=
 SOURCES := setup.cfg setup.py pyproject.toml
 
-.PHONY: demo test windows test-windows lint docs schema calibrate bench-start bench-run fuzz-minidump bench-minidump clean help
+.PHONY: demo test windows test-windows lint docs triggers schema calibrate bench-start bench-run fuzz-minidump bench-minidump clean help
 
 help:
 	@echo "make demo            run a real TensorFlow crasher under triage"
@@ -24,6 +24,7 @@ help:
 	@echo "make test-windows    the Windows collector under wine (SHORT=1: a few cases)"
 	@echo "make lint            ruff, mypy, signatures, rooms, regular expressions, what is made from docstrings"
 	@echo "make docs            the parts of CONTRIBUTING.md that are made from docstrings"
+	@echo "make triggers        the words by which container formats are recognised, from their modules"
 	@echo "make calibrate       fit the ranking to labelled reports (CASES=\"DIR …\" RELIABILITY=FILE)"
 	@echo "make schema          write signatures/signature.schema.json, from which editors complete and check signatures"
 	@echo "make bench-start     how fast the commands answer"
@@ -95,9 +96,14 @@ lint: $(VENV)/.lint
 	@$(BIN)/python tests/expressions.py
 	@echo "== clue kinds"
 	@$(BIN)/python tests/clue_kinds.py
+	@echo "== trigger words"
+	@$(BIN)/python tests/container_triggers.py
 
 docs: $(VENV)/.triage
 	@$(BIN)/python tests/clue_kinds.py --write
+
+triggers: $(VENV)/.triage
+	@$(BIN)/python tests/container_triggers.py --write
 
 calibrate: $(VENV)/.triage
 	@test -n "$(CASES)" || { echo 'Which labelled reports? make calibrate CASES="DIR …"'; exit 2; }

@@ -1,6 +1,6 @@
 """The table of clue kinds in CONTRIBUTING.md, which is made from the docstrings of their modules.
 
-Run as a script it says whether the table is out of date; with --write it makes it anew (make docs).
+Run as a script it says whether the table is out of date; with --write it writes it anew (make docs).
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ _FIRST = "Looks at "
 
 
 class Documented(NamedTuple):
-    """What a kind's docstring says: what it looks at, and examples with a remark each, which may be empty."""
+    """What a kind's docstring says: what it looks at, and examples, each with a remark that may be empty."""
 
     looks_at: str
     examples: tuple[tuple[str, str], ...]
 
 
 def documented(kind: str) -> Documented:
-    """The docstring of a kind's module; raises ValueError where it has not the form that the table needs."""
+    """The docstring of a kind's module; raises ValueError if it does not have the form that the table needs."""
     first, *rest = (import_module(f"triage.clues.{kind}").__doc__ or "").splitlines()
     examples = tuple(_example(line) for line in rest if line.strip())
     if not first.startswith(_FIRST) or not first.endswith(".") or not examples:
@@ -54,11 +54,11 @@ def _rows() -> Iterator[str]:
 
 
 def with_table(page: str) -> str:
-    """The page with the table as the docstrings have it; raises ValueError where the page has no place for one."""
+    """The page with the table as the docstrings have it; raises ValueError if the page has no place for one."""
     before, begin, rest = page.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:
-        raise ValueError(f"the table of clue kinds stands between {BEGIN.strip()} and {END.strip()}")
+        raise ValueError(f"the table of clue kinds is between {BEGIN.strip()} and {END.strip()}")
     return before + begin + table() + end + after
 
 

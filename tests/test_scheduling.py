@@ -29,7 +29,7 @@ class Item(NamedTuple):
         ),
         (
             "tests/reports/test_json.py::test_every_log_gives_a_valid_report[healthy/fit-2.21.log]",
-            "tests/readers/log/test_text_reader.py::test_every_place[fit-2.21.log]",
+            "tests/readers/log/test_log_reader.py::test_every_place[fit-2.21.log]",
         ),
         ("tests/test_packaging.py::test_private_packs_work[wheel]", "tests/test_packaging.py::test_an_edit_counts"),
     ],

@@ -36,7 +36,7 @@ def test_a_page_without_a_place_for_the_table_is_refused_in_words(
     page = tmp_path / "CONTRIBUTING.md"
     page.write_text("# Contributing\n", "utf-8")
     assert clue_kinds.main(page, write=True) == 1
-    assert "stands between" in capsys.readouterr().out
+    assert "is between" in capsys.readouterr().out
     assert page.read_text("utf-8") == "# Contributing\n"
 
 

@@ -89,7 +89,7 @@ def test_a_pattern_stays_within_its_line_and_its_ends_are_line_ends() -> None:
     assert hit(crash, {"log": "^second half$"}).place == Place(0, 2)
 
 
-def test_a_line_is_absent_from_a_log_that_does_not_hold_it() -> None:
+def test_a_line_is_absent_from_a_log_that_does_not_have_it() -> None:
     assert is_absent(crash_of("all is well"), {"log": "the fault"})
 
 
@@ -127,7 +127,7 @@ def test_an_exception_is_absent_from_a_log_without_one() -> None:
     assert is_absent(crash_of("all is well"), {"exception": "MemoryError"})
 
 
-def test_an_exception_may_stand_in_the_part_of_a_log_that_was_not_read() -> None:
+def test_an_exception_may_be_in_the_part_of_a_log_that_was_not_read() -> None:
     assert is_unseen(crash_of("all is well", complete=False), {"exception": "MemoryError"})
 
 
@@ -157,7 +157,7 @@ def test_another_exit_status_is_absent() -> None:
     assert is_absent(crash_of(exit="139"), {"exit": ["SIGABRT", "exit 1"]})
 
 
-def test_an_exit_status_that_nobody_told_is_unseen() -> None:
+def test_an_unknown_exit_status_is_unseen() -> None:
     assert is_unseen(crash_of("all is well"), {"exit": "SIGSEGV"})
 
 
@@ -166,14 +166,14 @@ def fast_fail(subcode: int | None) -> Crash:
     return Crash(processes=(Process(exit=status if subcode is None else with_subcode(status, subcode)),))
 
 
-def test_a_fast_fail_is_told_apart_by_its_subcode() -> None:
+def test_a_fast_fail_is_distinguished_by_its_subcode() -> None:
     wanted = {"exit": {"status": "0xC0000409", "subcode": 7}}
     assert isinstance(find(fast_fail(7), wanted), Hit)
     assert is_absent(fast_fail(2), wanted)
     assert is_unseen(fast_fail(None), wanted)
 
 
-def test_an_abort_is_a_fast_fail_with_its_subcode_or_with_none_told() -> None:
+def test_an_abort_is_a_fast_fail_with_its_subcode_or_an_unknown_one() -> None:
     wanted = {"exit": {"status": "0xC0000409", "subcode": [7, "untold"]}}
     assert isinstance(find(fast_fail(7), wanted), Hit)
     assert isinstance(find(fast_fail(None), wanted), Hit)
@@ -244,7 +244,7 @@ def test_the_stack_of_a_thread_that_did_not_crash_is_no_python_stack() -> None:
 
 
 def libraries(*names: str, complete: bool = False) -> Crash:
-    """A crash that tells these libraries, each as NAME or NAME VERSION."""
+    """A crash with these libraries, each as NAME or NAME VERSION."""
     found = tuple(Library(*name.split(" ")) for name in names)
     return crash_of("x", environment=Environment(libraries=found, libraries_complete=complete))
 
@@ -259,7 +259,7 @@ def test_a_library_is_seen_only_in_the_range_of_versions_that_is_sought(version:
     assert isinstance(found, kind)
 
 
-def test_a_library_whose_version_nobody_told_is_unseen_where_the_version_matters() -> None:
+def test_a_library_of_unknown_version_is_unseen_where_the_version_matters() -> None:
     assert is_unseen(libraries("cudnn"), {"module": {"present": "cudnn", "version": ">=8.3"}})
 
 
@@ -273,7 +273,7 @@ def test_a_library_is_missing_only_from_a_list_that_is_complete() -> None:
     assert is_unseen(libraries("cublas", complete=False), {"module": "cudnn"})
 
 
-def test_that_a_library_is_not_there_is_seen_only_where_the_list_is_complete() -> None:
+def test_the_absence_of_a_library_is_seen_only_where_the_list_is_complete() -> None:
     wanted = {"module": {"absent": "zlibwapi"}}
     assert isinstance(find(libraries("cudnn", complete=True), wanted), Hit)
     assert is_unseen(libraries("cudnn", complete=False), wanted)
@@ -307,7 +307,7 @@ def test_that_a_library_is_not_there_is_seen_only_where_the_list_is_complete() -
         ("address_space_limited", Memory(limit_bytes=100), Unseen),
     ],
 )
-def test_memory_conditions_hold_fail_or_cannot_be_told(condition: str, memory: Memory, kind: type) -> None:
+def test_memory_conditions_hold_fail_or_are_unknown(condition: str, memory: Memory, kind: type) -> None:
     assert isinstance(find(crash_of("x", memory=memory), {"memory": condition}), kind)
 
 
@@ -425,7 +425,7 @@ def test_an_instruction_is_compared_with_what_the_processor_lists(
     assert is_absent(crash, {"fault": {"needs_missing_flag": not is_missing}})
 
 
-def test_the_missing_ability_is_named() -> None:
+def test_the_missing_feature_is_named() -> None:
     crash = faulted(Fault(instruction="vfmadd231ps %ymm0,%ymm1,%ymm2"), environment=Environment(cpu_flags=("sse2",)))
     found = hit(crash, {"fault": {"needs_missing_flag": True}})
     assert found.quote == "'vfmadd231ps %ymm0,%ymm1,%ymm2' needs fma, which the processor does not list"
@@ -455,7 +455,7 @@ def test_a_full_stack_is_said_with_its_numbers() -> None:
     assert hit(crash, {"fault": {"stack_full": True}}).quote == "8.0 MiB of 8.0 MiB of the stack were in use"
 
 
-def test_a_fault_that_is_not_told_does_not_hide_that_the_log_is_silent() -> None:
+def test_an_unknown_fault_does_not_hide_that_the_log_is_silent() -> None:
     assert is_absent(crash_of("x"), {"any": [{"log": "overflow"}, {"fault": {"stack_full": True}}]})
 
 
@@ -495,7 +495,7 @@ def test_facts_of_the_machine_must_all_hold(written: dict[str, Any], kind: type)
 @pytest.mark.parametrize(
     "written", [{"os": "linux"}, {"python": ">=3"}, {"lacks_cpu_flag": "avx"}, {"gpu": "RTX"}], ids=str
 )
-def test_what_is_not_told_of_the_machine_is_unseen(written: dict[str, Any]) -> None:
+def test_what_is_unknown_of_the_machine_is_unseen(written: dict[str, Any]) -> None:
     assert is_unseen(crash_of("x"), {"environment": written})
 
 

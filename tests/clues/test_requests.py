@@ -45,7 +45,7 @@ def test_no_two_kinds_ask_for_the_same_thing_in_two_ways() -> None:
         ({"sequence": [{"log": "a"}, {"any": [{"memory": "oom_killed"}, {"log": "b"}]}]}, ["log", "memory figures"]),
     ],
 )
-def test_what_is_missing_for_a_clue_is_told_once_also_inside_combinators(
+def test_what_is_missing_for_a_clue_is_listed_once_also_inside_combinators(
     written: dict[str, Any], missing: list[str]
 ) -> None:
     assert [request.what for request in Facts(crash_of()).missing(clue(written))] == missing

@@ -46,7 +46,7 @@ def test_a_version_outside_the_range(version: str, wanted: str) -> None:
 
 
 @pytest.mark.parametrize("wanted", ["", "2.16", "~=2.16", ">=", ">=2.16,", "newest"])
-def test_nothing_lies_in_a_range_that_cannot_be_read(wanted: str) -> None:
+def test_nothing_is_in_a_range_that_cannot_be_read(wanted: str) -> None:
     assert not in_range("2.16", wanted)
 
 
@@ -55,5 +55,5 @@ def test_nothing_lies_in_a_range_that_cannot_be_read(wanted: str) -> None:
     [("", ">=0"), ("nightly", "<2"), ("unknown", "<=2"), ("unknown", ">=2"), ("8." + "9" * 5000, ">=8")],
     ids=lambda value: value[:12],
 )
-def test_a_version_without_a_number_lies_in_no_range(version: str, wanted: str) -> None:
+def test_a_version_without_a_number_is_in_no_range(version: str, wanted: str) -> None:
     assert not in_range(version, wanted)

@@ -119,10 +119,10 @@ def _whole_dump(pid: int, faults: FaultDirectory) -> tuple[bytes, int | None]:
 
 
 def _signal_in(dump: bytes) -> int | None:
-    from triage.readers.log import fault_dumps
+    from triage.readers.log.ends import fault_dump
 
     text = dump.decode("utf-8", "replace")
-    told = fault_dumps.extract(Log(0, text.splitlines())).exit
+    told = fault_dump(Log(0, text.splitlines())).exit
     return told.signal_number if told else None
 
 

@@ -1,4 +1,4 @@
-"""Clues: what a signature looks for in a crash, one module a kind. This is the registry, and what works for all kinds.
+"""Clues: what a signature looks for in a crash, one module a kind. Here are the registry and what all kinds share.
 
 To add a kind: its module (interface.py says what it must offer), its name here, its test, `make docs`.
 """
@@ -32,7 +32,7 @@ KIND_OF: Mapping[type[Sought], Kind] = {kind.form: kind for kind in KINDS.values
 
 def parse_clue(data: Any, path: Path, *, p: float, b: float | None = None) -> Clue:
     """A clue from its YAML form; raises SignatureError that says what is wrong and where."""
-    from triage.clues.writing import Written  # the built index is not read from YAML
+    from triage.clues.syntax import Written  # the built index is not read from YAML
 
     return Written(data, path, KINDS).clue(p=p, b=b)
 

@@ -1,4 +1,4 @@
-"""Looks at wordings of one thing; the first that is seen counts.
+"""Looks at several wordings of one thing; the first that is seen counts.
 
 any: [{log: …}, {log: …}]
 """
@@ -10,11 +10,11 @@ from triage.clues.interface import At, Clue, Kind
 
 if TYPE_CHECKING:
     from triage.clues.facts import Facts
-    from triage.clues.writing import Written
+    from triage.clues.syntax import Written
 
 
 class AnyOf(NamedTuple):
-    """Wordings of one thing: the first that is seen counts, the others do not count against it."""
+    """Several wordings of one thing: the first that is seen counts, the others do not count against it."""
 
     clues: tuple[Clue, ...]
 
@@ -39,10 +39,10 @@ class AnyKind(Kind):
             values = {name: text for hit in reversed(hits) for name, text in hit.values.items()}
             is_exit = any(hit.is_exit for hit in hits)
             return Hit(first.place, first.quote, first.at, {**values, **first.values}, is_exit)
-        # Faults, libraries, memory and the machine are seldom told, and their silence proves nothing either way; but
-        # where there is no log to look into, that its wordings are missing says nothing.
+        # Faults, libraries, memory and the machine are often unknown, which proves nothing either way; but without a
+        # log to search, the absence of the other wordings proves nothing either.
         blind = any(
-            isinstance(finding, Unseen) and not facts.kinds[clue.kind].seldom_told
+            isinstance(finding, Unseen) and not facts.kinds[clue.kind].often_unknown
             for clue, finding in zip(sought.clues, findings, strict=True)
         )
         absent = any(isinstance(finding, Absent) for finding in findings)

@@ -7,17 +7,17 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from triage.clues.findings import Finding, all_of, fits, told
+from triage.clues.findings import Finding, all_of, fits, if_known
 from triage.clues.interface import At, Complaint, Field, Kind, Request
 from triage.clues.versions import in_range, range_complaints
 
 if TYPE_CHECKING:
     from triage.clues.facts import Facts
-    from triage.clues.writing import Written
+    from triage.clues.syntax import Written
 
 
 class EnvironmentSeen(NamedTuple):
-    """Facts about the machine that must all hold; those that were not told make the clue unseen."""
+    """Facts about the machine that must all hold; an unknown one makes the clue unseen."""
 
     os: tuple[str, ...]
     python: str | None
@@ -27,7 +27,7 @@ class EnvironmentSeen(NamedTuple):
 
 
 class EnvironmentKind(Kind):
-    """On what it ran."""
+    """What it ran on."""
 
     form = EnvironmentSeen
     background = 0.3
@@ -37,10 +37,10 @@ class EnvironmentKind(Kind):
         "os": Field("texts", "One or several of linux, windows, macos."),
         "python": Field("text", "A range of Python versions."),
         "package": Field("ranges", "Packages with the range of their versions."),
-        "lacks_cpu_flag": Field("text", "What the processor does not have, such as avx."),
+        "lacks_cpu_flag": Field("text", "A feature that the processor does not have, such as avx."),
         "gpu": Field("text", "A pattern over the name of the card."),
     }
-    seldom_told = True
+    often_unknown = True
     is_setting = True
 
     def parse(self, written: "Written") -> EnvironmentSeen:
@@ -57,16 +57,16 @@ class EnvironmentKind(Kind):
         environment = facts.crash.environment
         findings = []
         if sought.os:
-            findings.append(told(environment.os, lambda value: value in sought.os, "the system is {}"))
+            findings.append(if_known(environment.os, lambda value: value in sought.os, "the system is {}"))
         if wanted := sought.python:
-            findings.append(told(environment.python, lambda value: in_range(value, wanted), "Python {}"))
+            findings.append(if_known(environment.python, lambda value: in_range(value, wanted), "Python {}"))
         for name, version in sought.packages:
-            findings.append(told(environment.package(name), partial(in_range, wanted=version), name + " {}"))
+            findings.append(if_known(environment.package(name), partial(in_range, wanted=version), name + " {}"))
         if flag := sought.lacks_cpu_flag:
             flags = " ".join(environment.cpu_flags)
-            findings.append(told(flags, lambda value: flag not in value.split(), f"the CPU does not list {flag}"))
+            findings.append(if_known(flags, lambda value: flag not in value.split(), f"the CPU does not list {flag}"))
         if gpu := sought.gpu:
-            findings.append(told(", ".join(environment.gpus), partial(fits, gpu), "GPU {}"))
+            findings.append(if_known(", ".join(environment.gpus), partial(fits, gpu), "GPU {}"))
         return all_of(findings)
 
     def complaints(self, sought: EnvironmentSeen) -> Iterator[Complaint]:

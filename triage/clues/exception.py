@@ -14,7 +14,7 @@ from triage.phrases import quote
 
 if TYPE_CHECKING:
     from triage.clues.facts import Facts
-    from triage.clues.writing import Written
+    from triage.clues.syntax import Written
 
 
 class ExceptionSeen(NamedTuple):

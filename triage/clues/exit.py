@@ -15,7 +15,7 @@ from triage.clues.interface import At, Complaint, Field, Kind, Request
 
 if TYPE_CHECKING:
     from triage.clues.facts import Facts
-    from triage.clues.writing import Written
+    from triage.clues.syntax import Written
 
 # A segmentation fault says little, an illegal instruction a lot.
 BACKGROUND = {
@@ -30,14 +30,14 @@ BACKGROUND = {
     "0xC000001D": 0.005,
 }
 _RARE, _MOST = 0.02, 0.9
-# An exit status is the last thing that happens, wherever in a paste it stands.
+# An exit status is the last thing that happens, wherever it is in a paste.
 _END = (1 << 30, 0)
 
 
 class ExitSeen(NamedTuple):
     """One of several exit statuses, by name (SIGSEGV, 0xC0000409, exit 1), perhaps with one of several subcodes.
 
-    A subcode of None asks for a status whose subcode nobody told.
+    A subcode of None asks for a status whose subcode is unknown.
     """
 
     statuses: tuple[str, ...]
@@ -52,11 +52,11 @@ class ExitKind(Kind):
     request = Request("exit status", "say the exit code")
     fields: Mapping[str, Field] = {
         "status": Field("statuses", "How it ended: SIGSEGV, '0xC0000409', 'exit 1' or timeout; one or a list."),
-        "subcode": Field("subcodes", "Fast-fail subcodes: numbers, or untold where nobody told one."),
+        "subcode": Field("subcodes", "Fast-fail subcodes: numbers, or untold where it is unknown."),
     }
     short = "statuses"
     needs: Mapping[str, Any] = {"required": ["status"]}
-    seldom_told = True
+    often_unknown = True
 
     def parse(self, written: "Written") -> ExitSeen:
         if not isinstance(written.value, Mapping):
@@ -96,7 +96,7 @@ def _subcodes(written: "Written") -> tuple[int | None, ...]:
 
 
 def _canonical(name: str) -> str | None:
-    """The one spelling of an exit status that is looked for."""
+    """The spelling of an exit status that a clue must use."""
     known = status.parse(name)
     if known is None:
         return None

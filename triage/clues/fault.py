@@ -12,24 +12,23 @@ from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 from triage import patterns
-from triage.clues.findings import ABSENT, UNSEEN, Finding, all_of, fits, seen_if, told
+from triage.clues.findings import ABSENT, UNSEEN, Finding, all_of, fits, if_known, seen_if
 from triage.clues.interface import At, Field, Kind, Request
-from triage.crash import Fault
+from triage.crash import Access, Fault
 from triage.phrases import human_bytes
 
 if TYPE_CHECKING:
     from triage.clues.facts import Facts
-    from triage.clues.writing import Written
+    from triage.clues.syntax import Written
 
-# Where a fault's address may lie: a null pointer or a field of one, an element of a null array, what no process can
-# have, the end of the stack, or anywhere so long as it is known.
+# Where the address of a fault may be: a null pointer or a field of one, an element of a null array, an address that no
+# process can have, the end of the stack, or anywhere as long as it is known.
 Address = Literal["null", "near-null", "noncanonical", "stack-guard", "any"]
-Access = Literal["read", "write", "execute"]
 ADDRESSES: tuple[Address, ...] = get_args(Address)
 ACCESSES: tuple[Access, ...] = get_args(Access)
 # The first pages are never mapped: an address in them is a null pointer, or a field of what it should point to.
 _NULL, _NEAR_NULL = 1 << 16, 1 << 24
-# A push touches what lies just below the stack pointer, a new frame what lies above it.
+# A push touches memory just below the stack pointer, a new frame memory above it.
 _BELOW_STACK, _ABOVE_STACK = 1 << 12, 1 << 16
 _FULL, _HALF_FULL = 0.95, 0.5
 
@@ -37,10 +36,10 @@ _FULL, _HALF_FULL = 0.95, 0.5
 class FaultSeen(NamedTuple):
     """What the processor did when it stopped; every field that is given must hold.
 
-    `instruction` is a pattern, `needs_missing_flag` asks for an instruction that the processor does not list,
-    `stack_full` for a stack that is used up (or, if False, is not). `says` is a pattern over what a dump's reader makes
-    of it, `missing_library` one over the library that could not be loaded at its first call; its named groups are for
-    the fix.
+    `instruction` is a pattern, `needs_missing_flag` asks for an instruction that the processor does not support,
+    `stack_full` for a stack that is used up (or, if False, is not). `says` is a pattern over the dump reader's
+    conclusion, `missing_library` one over the library that could not be loaded at its first call; its named groups are
+    for the fix.
     """
 
     address: Address | None = None
@@ -60,19 +59,19 @@ class FaultKind(Kind):
     request = Request("fault", "run again", of_a_crash=True)
     patterns = ("instruction", "says", "missing_library")
     fields: Mapping[str, Field] = {
-        "address": Field(ADDRESSES, "Where the address lies."),
+        "address": Field(ADDRESSES, "Where the address is."),
         "access": Field(ACCESSES, "What was tried there."),
         "instruction": Field("text", "A pattern over the instruction."),
-        "needs_missing_flag": Field("yes or no", "The instruction needs what the processor does not list."),
+        "needs_missing_flag": Field("yes or no", "The instruction needs a feature that the processor does not list."),
         "stack_full": Field("yes or no", "The stack is used up."),
-        "says": Field("text", "A pattern over what a dump's reader makes of the fault."),
-        "missing_library": Field("text", "A pattern over the library that was not there at its first call."),
+        "says": Field("text", "A pattern over the dump reader's conclusion about the fault."),
+        "missing_library": Field("text", "A pattern over the library that could not be loaded at its first call."),
     }
-    seldom_told = True
+    often_unknown = True
 
     def parse(self, written: "Written") -> FaultSeen:
         fields = written.fields(*self.fields)
-        # YAML reads a bare null as nothing, and here it is a word that everybody would write bare.
+        # YAML reads a bare null as nothing, but everybody writes this word bare.
         if "address" in fields and fields["address"].value is None:
             fields["address"] = fields["address"]._replace(value="null")
         return FaultSeen(
@@ -94,30 +93,30 @@ class FaultKind(Kind):
         if sought.address:
             findings.append(_address_is(sought.address, fault))
         if sought.access:
-            findings.append(told(fault.access, lambda value: value == sought.access, "the fault was a {}"))
+            findings.append(if_known(fault.access, lambda value: value == sought.access, "the fault was a {}"))
         if sought.instruction:
             at = "the instruction at the fault is {}"
-            findings.append(told(fault.instruction, partial(fits, sought.instruction), at))
+            findings.append(if_known(fault.instruction, partial(fits, sought.instruction), at))
         if sought.needs_missing_flag is not None:
             findings.append(_needs_flag(sought.needs_missing_flag, fault, crash.environment.cpu_flags))
         if sought.stack_full is not None:
             findings.append(_stack_is(sought.stack_full, fault))
         if sought.says:
-            findings.append(told(fault.says, partial(fits, sought.says), "{}"))
+            findings.append(if_known(fault.says, partial(fits, sought.says), "{}"))
         if sought.missing_library:
             findings.append(_library_is(sought.missing_library, fault))
         return all_of(findings)
 
 
 def _address_is(wanted: Address, fault: Fault) -> Finding:
-    """Whether the address that was touched is of a kind: null, near-null, noncanonical, stack-guard or any."""
+    """Whether the address that was touched is of this kind."""
     address = fault.address
     if address is None:
         return UNSEEN
     if wanted == "stack-guard":
         near = _is_near_stack(fault)
         return UNSEEN if near is None else seen_if(near, f"the fault at 0x{address:x} is at the end of the stack")
-    # Processors of another kind have one more bit of addresses for programs.
+    # ARM64 has one more bit of addresses for programs.
     lowest = 1 << (48 if "x0" in dict(fault.registers) else 47)
     holds = {
         "null": address < _NULL,
@@ -129,7 +128,7 @@ def _address_is(wanted: Address, fault: Fault) -> Finding:
 
 
 def _needs_flag(wanted: bool, fault: Fault, flags: tuple[str, ...]) -> Finding:
-    """Whether the instruction needs what the processor does not list, or (if that is asked) does not."""
+    """Whether the instruction needs a feature that the processor does not list, or (if `wanted` is False) does not."""
     if not fault.instruction or not flags:
         return UNSEEN
     from triage.instructions import missing_flag  # a table of patterns that few crashes need
@@ -142,12 +141,12 @@ def _needs_flag(wanted: bool, fault: Fault, flags: tuple[str, ...]) -> Finding:
 
 
 def _stack_is(full: bool, fault: Fault) -> Finding:
-    """Whether a stack is used up, or (if that is asked) is far from it; in between it is neither."""
+    """Whether a stack is used up, or (if `full` is False) far from it; in between it is neither."""
     near = _is_near_stack(fault)
     used, limit = fault.stack_used_bytes, fault.stack_limit_bytes
     if used is None or not limit:
         if not near:
-            # Without a size the place of the fault can only prove that the stack is used up.
+            # Without a size, the address of the fault can only prove that the stack is used up.
             return ABSENT if full and near is False else UNSEEN
         return seen_if(full, f"the fault at 0x{fault.address or 0:x} is at the stack pointer, where the stack ends")
     values = {"stack_used": human_bytes(used), "stack_limit": human_bytes(limit)}
@@ -156,7 +155,7 @@ def _stack_is(full: bool, fault: Fault) -> Finding:
 
 
 def _library_is(pattern: str, fault: Fault) -> Finding:
-    """Whether a library that could not be loaded at its first call is one of those that are asked for."""
+    """Whether the library that could not be loaded at its first call fits."""
     name = fault.missing_library
     if name is None:
         return UNSEEN
@@ -166,9 +165,9 @@ def _library_is(pattern: str, fault: Fault) -> Finding:
 
 
 def _is_near_stack(fault: Fault) -> bool | None:
-    """Whether a fault was where the stack pointer is: a thread always has memory there unless its stack is full.
+    """Whether a fault was near the stack pointer, where a thread always has memory unless its stack is full.
 
-    Code that is run from the stack faults there too, but for another reason.
+    Code that is executed on the stack faults there too, but for another reason.
     """
     registers = dict(fault.registers)
     pointer = next((registers[name] for name in ("rsp", "esp", "sp") if name in registers), None)

@@ -1,4 +1,4 @@
-"""What looking for a clue gives: it is seen (a Hit), absent although it could be seen, or not observable."""
+"""The result of looking for a clue: it is seen (a Hit), absent although it could be seen, or not observable."""
 
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
@@ -14,8 +14,8 @@ _NO_VALUES: Mapping[str, str] = {}
 class Hit(NamedTuple):
     """A clue that was seen: where, in which words, with which named values; `at` orders hits within a log.
 
-    Words and values that stand in the input are Phrases, so that they stay apart from our own. `is_exit` says that it
-    is how the process ended, which a log may say again in words of its own.
+    Words and values from the input are Phrases, which keeps them apart from our own. `is_exit` marks how the process
+    ended, which a log may repeat in its own words.
     """
 
     place: Place | None
@@ -30,7 +30,7 @@ class Absent:
 
 
 class Unseen:
-    """A clue of a kind that the inputs do not hold."""
+    """A clue that the inputs cannot show."""
 
 
 ABSENT, UNSEEN = Absent(), Unseen()
@@ -38,17 +38,17 @@ Finding = Hit | Absent | Unseen
 
 
 def seen_if(holds: bool, quote: str, **values: str) -> Finding:
-    """A hit without a place in a log, where something holds."""
+    """A hit without a place in a log if something holds, else absent."""
     return Hit(None, quote, values=values) if holds else ABSENT
 
 
-def told(value: str | None, holds: Callable[[str], bool], words: str) -> Finding:
-    """A hit where a fact is told and something holds of it; `words` has a gap for the fact."""
+def if_known(value: str | None, holds: Callable[[str], bool], words: str) -> Finding:
+    """A hit if a fact is known and something holds of it; `words` has a placeholder for the fact."""
     return seen_if(holds(value), words.format(value)) if value else UNSEEN
 
 
 def all_of(findings: list[Finding]) -> Finding:
-    """One finding for parts that must all hold: one that does not makes it absent, one that is not told unseen."""
+    """One finding for parts that must all hold: absent if one does not hold, unseen if one is unknown."""
     if any(finding == ABSENT for finding in findings):
         return ABSENT
     hits = [finding for finding in findings if isinstance(finding, Hit)]
@@ -60,10 +60,10 @@ def all_of(findings: list[Finding]) -> Finding:
 
 
 def fits(pattern: str | None, text: str | None) -> bool:
-    """Whether a pattern, if one is asked for, matches somewhere in a text, if there is one."""
+    """Whether a pattern matches somewhere in a text; no pattern always fits, no text never does."""
     return pattern is None or (text is not None and patterns.compile(pattern).search(text) is not None)
 
 
 def caught(match: patterns.Match) -> dict[str, str]:
-    """The named groups of a match that were caught: words of the input."""
+    """The named groups that matched: words of the input."""
     return {name: quote(text) for name, text in match.groupdict().items() if text is not None}

@@ -1,7 +1,7 @@
-"""What a clue kind must offer, and what is handed to it and asked of it.
+"""What a clue kind must offer, and the types that it is given and returns.
 
-Annotations are not postponed here, nor in the modules of the kinds: a named tuple would compile each of them again when
-it is imported, and these are imported by every command.
+Neither this module nor those of the kinds postpone annotations: a named tuple would compile each of them again on
+import, and every command imports these.
 """
 
 from collections.abc import Iterator, Mapping
@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 if TYPE_CHECKING:
     from triage.clues.facts import Facts
     from triage.clues.findings import Finding
-    from triage.clues.writing import Written
+    from triage.clues.syntax import Written
 
 # What a clue looks for: the named tuple of its kind.
 Sought = tuple[Any, ...]
-# A place in a signature.
+# Where something is in a signature.
 Path = tuple[str | int, ...]
-# A place among the logs: the input's number and the offset in it.
+# Where something is in the logs: the input's number and the offset in it.
 At = tuple[int, int]
 BEGINNING: At = (-1, -1)
-# What lint says of a clue: where below it that stands, what is wrong, and what to write.
+# What lint says about a clue: where inside it, what is wrong, and what to write instead.
 Complaint = tuple[tuple[str, ...], str, str]
 
-# What of a crash can be seen, or not.
+# What of a crash may or may not be visible.
 Observable = Literal[
     "exit status",
     "log",
@@ -36,7 +36,7 @@ Observable = Literal[
 ]
 # What a field of a clue holds: one of these, or one of the words of a tuple.
 Holds = Literal["text", "texts", "statuses", "subcodes", "whole", "true", "yes or no", "ranges"] | tuple[str, ...]
-# How what could not be seen can be got.
+# How to get what could not be seen.
 Way = Literal["say the exit code", "read the kernel log", "list the packages", "run again", "run again with log"]
 
 
@@ -49,12 +49,12 @@ class SignatureError(ValueError):
 
 
 class Request(NamedTuple):
-    """What has to be seen before a clue can be looked for, and how to get it."""
+    """What must be visible before a clue can be looked for, and how to get it."""
 
     what: Observable
     way: Way
     of_a_crash: bool = False
-    """Whether only a crash has it: where all that happened is a Python exception, nobody is asked for it."""
+    """Whether only a crash has it: nobody is asked for it if all that happened is a Python exception."""
 
 
 class Field(NamedTuple):
@@ -65,7 +65,7 @@ class Field(NamedTuple):
 
 
 class Clue(NamedTuple):
-    """One thing to look for, and what finding it says."""
+    """One thing to look for, and what it means to find it."""
 
     id: str
     kind: str
@@ -83,58 +83,58 @@ class Clue(NamedTuple):
 
 
 class Kind:
-    """A clue kind. Its module has the name under which signatures write it, and ends with `KIND`, the one of it.
+    """A clue kind. Its module is named as signatures write it and ends with `KIND`, its only instance.
 
-    The module's docstring is its line in CONTRIBUTING.md: a sentence `Looks at …`, then examples as YAML, one a line.
+    The module's docstring is its line in CONTRIBUTING.md: a sentence `Looks at …`, then YAML examples, one per line.
     """
 
     form: type[Sought]
-    """What its clues look for, as plain data: a named tuple, since the built index is made of their source."""
+    """What its clues look for, as plain data: a named tuple, because the built index is Python source."""
 
     background: float
-    """How often it turns up in a crash with another cause, where a signature does not say."""
+    """How often it is seen in crashes with other causes, if the signature does not say."""
 
     request: Request | None = None
-    """What is missing where it cannot be looked for; None for a combinator, which asks for what is inside it."""
+    """What is missing where it cannot be looked for; None for a combinator, which needs what its clues need."""
 
     patterns: tuple[str, ...] = ()
     """The fields of its form that hold a regular expression, or None."""
 
     fields: Mapping[str, Field] = {}
-    """Its fields, where it is written as a mapping. `make schema` tells them to editors."""
+    """Its fields, where it is written as a mapping. `make schema` makes them known to editors."""
 
     short: Holds | None = None
-    """What is written where there is no mapping; None where there always is one."""
+    """What may be written instead of a mapping; None if it must be one."""
 
     needs: Mapping[str, Any] = {}
-    """What a mapping must have besides, as JSON Schema says it."""
+    """Further conditions on the mapping, as JSON Schema."""
 
     least_inner = 0
-    """How many clues a combinator needs; 0 for all other kinds."""
+    """The least number of clues in a combinator; 0 for all other kinds."""
 
-    seldom_told = False
-    """Whether inputs are mostly silent about it, so that among several wordings this silence proves nothing."""
+    often_unknown = False
+    """Whether most inputs do not show it, so that this proves nothing about other wordings of the same thing."""
 
     is_setting = False
-    """Whether it tells where a failure happened and not what failed: by itself it is no reason for an answer."""
+    """Whether it shows where a failure happened and not what failed: by itself it is no reason for an answer."""
 
     of_a_thread = False
-    """Whether it can be asked of one thread alone."""
+    """Whether it can be looked for in a single thread."""
 
     def parse(self, written: "Written") -> Sought:
-        """What a signature looks for; raises SignatureError that says what is wrong and where."""
+        """Read what a signature looks for; raises SignatureError that says what is wrong and where."""
         raise NotImplementedError
 
     def find(self, sought: Any, facts: "Facts", after: At) -> "Finding":
-        """What there is to find; of what stands in a log the first behind `after`."""
+        """Look for it; in a log, for the first match after `after`."""
         raise NotImplementedError
 
     def background_of(self, sought: Any) -> float:
-        """How often this very clue turns up in a crash with another cause."""
+        """How often this very clue is seen in crashes with other causes."""
         return self.background
 
     def complaints(self, sought: Any) -> Iterator[Complaint]:
-        """What lint has to say that reading it does not notice, patterns left out."""
+        """What lint finds wrong that parsing does not notice, apart from patterns."""
         return iter(())
 
 

@@ -14,16 +14,16 @@ from triage.phrases import quote
 
 if TYPE_CHECKING:
     from triage.clues.facts import Facts
-    from triage.clues.writing import Written
+    from triage.clues.syntax import Written
 
-# Five characters tell most texts apart; past this size the set would cost more than the searches it saves.
+# Five characters distinguish most texts; in a larger log the set would cost more than the searches it saves.
 _PIECE = 5
 _SHORT = 200_000
-# Also what is missing where an exception is looked for, which is read from the log.
+# Also for exceptions, which are read from the log.
 LOG_REQUEST = Request("log", "run again with log")
 
 
-# Patterns over the log with the texts of which one must stand where the pattern matches; None: not worked out yet.
+# Patterns over the log, each with texts of which every match contains one; None: not worked out yet.
 LogPatterns = Mapping[str, tuple[str, ...] | None]
 
 
@@ -50,10 +50,7 @@ class LogKind(Kind):
 
 
 class LogSearch:
-    """The search through the logs of one crash, for all patterns: it is handed them before the first is asked for.
-
-    A pattern that is not among those that were `wanted` is found too.
-    """
+    """The search through the logs of one crash. `wanted` are the patterns to expect, but any other is found too."""
 
     def __init__(self, logs: Sequence[Log], wanted: LogPatterns) -> None:
         self._logs = [log for log in logs if not log.is_blank]
@@ -62,7 +59,7 @@ class LogSearch:
         self._pieces: dict[int, frozenset[str]] = {}
 
     def first(self, pattern: str, after: At = BEGINNING) -> Hit | None:
-        """The first match of a pattern behind a place."""
+        """The first match of a pattern after a place."""
         if after != BEGINNING:
             return self._search(pattern, after)
         if pattern not in self._found:
@@ -81,7 +78,7 @@ class LogSearch:
         return None
 
     def _match(self, log: Log, pattern: str, start: int) -> patterns.Match | None:
-        """The first match behind a place; without the texts that it needs a pattern is not even compiled."""
+        """The first match from an offset on; a pattern is not even compiled if the texts that it needs are missing."""
         needles = self._wanted.get(pattern)
         if needles is None:
             needles = patterns.literals(pattern)
@@ -90,7 +87,7 @@ class LogSearch:
         return patterns.compile(pattern).search(log.text, start)
 
     def _may_hold(self, log: Log, needle: str, start: int) -> bool:
-        """Whether a text can stand in a log; in a short log a set of its pieces answers that without a search."""
+        """Whether a log may contain a text; for a short log, a set of its pieces answers that without a search."""
         if start or len(log.text) > _SHORT or len(needle) < _PIECE:
             return log.text.find(needle, start) >= 0
         if log.input not in self._pieces:

@@ -21,7 +21,7 @@ from triage.phrases import human_bytes
 
 if TYPE_CHECKING:
     from triage.clues.facts import Facts
-    from triage.clues.writing import Written
+    from triage.clues.syntax import Written
 
 Condition = Literal[
     "peak_below_half",
@@ -36,7 +36,7 @@ Condition = Literal[
 ]
 CONDITIONS: tuple[Condition, ...] = get_args(Condition)
 _FULL = 0.95
-# Shared memory is given out in pages, and what is left of a full one is a remainder that no array fits into.
+# Shared memory is handed out in pages; a full one has a remainder left that no array fits into.
 _SHM_SHARE, _SHM_LEAST = 0.05, 1 << 20
 
 
@@ -53,7 +53,7 @@ class MemoryKind(Kind):
     background = 0.05
     request = Request("memory figures", "read the kernel log")
     short = CONDITIONS
-    seldom_told = True
+    often_unknown = True
 
     def parse(self, written: "Written") -> MemorySeen:
         for condition in CONDITIONS:
@@ -66,7 +66,7 @@ class MemoryKind(Kind):
 
 
 def _peak(holds: Callable[[float], bool]) -> Callable[[Memory, Resources], Finding]:
-    """A condition over the share of its limit that a process used at most."""
+    """A condition on the peak, as a share of the limit."""
 
     def finding(memory: Memory, _: Resources) -> Finding:
         if memory.peak_bytes is None or not memory.limit_bytes:

@@ -15,13 +15,13 @@ from triage.clues.versions import in_range, range_complaints
 
 if TYPE_CHECKING:
     from triage.clues.facts import Facts
-    from triage.clues.writing import Written
+    from triage.clues.syntax import Written
 
 
 class ModuleSeen(NamedTuple):
-    """A native library that is there (in a range of versions) or, where the list is whole, is not there.
+    """A native library that is loaded (in a range of versions) or, if the list is complete, is not.
 
-    `twice` asks that a process has two of what `name` matches.
+    `twice` asks for a process that has two copies of it.
     """
 
     name: str
@@ -41,7 +41,7 @@ class ModuleKind(Kind):
         "present": Field("text", "A pattern over the name of a library that is loaded."),
         "absent": Field("text", "A pattern over the name of a library that is not loaded."),
         "version": Field("text", "A range of versions: '>=8.3,<9'."),
-        "twice": Field("text", "A pattern of which one process has two."),
+        "twice": Field("text", "A pattern over the name of a library that one process has loaded twice."),
     }
     short = "text"
     needs: Mapping[str, Any] = {
@@ -51,7 +51,7 @@ class ModuleKind(Kind):
             {"required": ["twice"], "not": {"required": ["version"]}},
         ]
     }
-    seldom_told = True
+    often_unknown = True
 
     def parse(self, written: "Written") -> ModuleSeen:
         if isinstance(written.value, str):

@@ -1,4 +1,4 @@
-r"""Looks at frames of the crashed thread, of every thread where it hung.
+r"""Looks at native frames of the crashed thread, or of every thread if the program hung.
 
 native: {function: 'Mkl\w+Op', within: 12}
 native: {own: true, within: 2}  # a library of the person's own
@@ -13,13 +13,13 @@ from triage.frames import name_of
 
 if TYPE_CHECKING:
     from triage.clues.facts import Facts
-    from triage.clues.writing import Written
+    from triage.clues.syntax import Written
 
 
 class NativeSeen(NamedTuple):
     """A native frame by function and module; `within` counts frames from the innermost one.
 
-    `repeated` asks that one function stands so many times in the stack, `own` that its library is the person's own.
+    `repeated` is how often one function must be in the stack, `own` asks for a library of the person's own.
     """
 
     function: str | None
@@ -39,9 +39,9 @@ class NativeKind(Kind):
     fields: Mapping[str, Field] = {
         "function": Field("text", "A pattern over the frame's function."),
         "module": Field("text", "A pattern over the library of the frame."),
-        "within": Field("whole", "Only among so many frames from the innermost one."),
-        "repeated": Field("whole", "One function stands so many times in the stack."),
-        "own": Field("true", "The frame is of the person's own code."),
+        "within": Field("whole", "Only among this many frames, counted from the innermost one."),
+        "repeated": Field("whole", "One function is this many times in the stack."),
+        "own": Field("true", "The frame belongs to the person's own code."),
     }
     short = "text"
     of_a_thread = True
@@ -59,7 +59,7 @@ class NativeKind(Kind):
         )
 
     def find(self, sought: NativeSeen, facts: "Facts", after: At) -> Finding:
-        stacks = [thread for thread in facts.telling_threads if thread.native_stack]
+        stacks = [thread for thread in facts.relevant_threads if thread.native_stack]
         for thread in stacks:
             fitting = [
                 name_of(frame)
@@ -74,7 +74,7 @@ class NativeKind(Kind):
 
 
 def often_enough(frames: list[str], times: int | None) -> str | None:
-    """The first frame, or the first that stands there so many times."""
+    """The first frame, or the first that is there this many times."""
     return next((frame for frame in frames if frames.count(frame) >= (times or 1)), None)
 
 

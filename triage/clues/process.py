@@ -1,4 +1,4 @@
-"""Looks at how a process was made, where `triage run` saw it.
+"""Looks at how a process was started, where `triage run` saw it.
 
 process: {forked_with: tensorflow}
 process: {not_forked_with: tensorflow}  # no process was
@@ -12,13 +12,13 @@ from triage.clues.interface import At, Field, Kind, Request
 
 if TYPE_CHECKING:
     from triage.clues.facts import Facts
-    from triage.clues.writing import Written
+    from triage.clues.syntax import Written
 
 
 class ProcessSeen(NamedTuple):
-    """How a process came to be: forked from one in which something, such as tensorflow, had started.
+    """How a process was started: forked from one in which something, such as tensorflow, was running.
 
-    `absent` asks that no process of the incident was forked so.
+    `absent` asks that no process of the incident was.
     """
 
     forked_with: str
@@ -26,7 +26,7 @@ class ProcessSeen(NamedTuple):
 
 
 class ProcessKind(Kind):
-    """How it came to be."""
+    """How it was started."""
 
     form = ProcessSeen
     background = 0.03
@@ -46,9 +46,9 @@ class ProcessKind(Kind):
         return ProcessSeen(what.text(), absent=name == "not_forked_with")
 
     def find(self, sought: ProcessSeen, facts: "Facts", after: At) -> Finding:
-        if facts.crash.rerun is None:  # only a program that we ran tells how its processes were made
+        if facts.crash.rerun is None:  # only known for a program that we ran
             return UNSEEN
-        for process in facts.telling_processes:
+        for process in facts.relevant_processes:
             if process.forked_with == sought.forked_with:
                 what = f"process {process.pid} was forked from one in which {sought.forked_with} had started"
                 return ABSENT if sought.absent else Hit(None, what, values={"pid": str(process.pid)})

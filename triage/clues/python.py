@@ -1,4 +1,4 @@
-r"""Looks at frames of the crashed thread or the exception.
+r"""Looks at Python frames of the crashed thread or the exception.
 
 python: {file: 'ctypes/__init__\.py', within: 2}
 """
@@ -14,7 +14,7 @@ from triage.phrases import Phrase, quote
 
 if TYPE_CHECKING:
     from triage.clues.facts import Facts
-    from triage.clues.writing import Written
+    from triage.clues.syntax import Written
 
 
 class PythonSeen(NamedTuple):
@@ -37,9 +37,9 @@ class PythonKind(Kind):
     fields: Mapping[str, Field] = {
         "file": Field("text", "A pattern over the file of the frame."),
         "function": Field("text", "A pattern over the frame's function."),
-        "within": Field("whole", "Only among so many frames from the innermost one."),
-        "repeated": Field("whole", "One function stands so many times in the stack."),
-        "own": Field("true", "The frame is of the person's own code."),
+        "within": Field("whole", "Only among this many frames, counted from the innermost one."),
+        "repeated": Field("whole", "One function is this many times in the stack."),
+        "own": Field("true", "The frame belongs to the person's own code."),
     }
     of_a_thread = True
 
@@ -54,10 +54,10 @@ class PythonKind(Kind):
         )
 
     def find(self, sought: PythonSeen, facts: "Facts", after: At) -> Finding:
-        stacks = [(thread.place, thread.python_stack) for thread in facts.telling_threads]
+        stacks = [(thread.place, thread.python_stack) for thread in facts.relevant_threads]
         stacks += [(error.place, error.frames) for error in facts.crash.exceptions]
-        told = [(place, frames) for place, frames in stacks if frames]
-        for place, frames in told:
+        seen = [(place, frames) for place, frames in stacks if frames]
+        for place, frames in seen:
             fitting = [
                 f"{frame.file}:{frame.line} in {frame.function}"
                 for frame in frames[: sought.within]
@@ -67,7 +67,7 @@ class PythonKind(Kind):
             ]
             if name := often_enough(fitting, sought.repeated):
                 return Hit(place, Phrase.of("Python frame ", quote(name)))
-        return ABSENT if told else UNSEEN
+        return ABSENT if seen else UNSEEN
 
 
 KIND = PythonKind()

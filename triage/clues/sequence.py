@@ -1,4 +1,4 @@
-"""Looks at this, then that.
+"""Looks at several clues, one after the other.
 
 sequence: [{log: …}, {exit: SIGKILL}]
 """
@@ -10,7 +10,7 @@ from triage.clues.interface import At, Clue, Kind
 
 if TYPE_CHECKING:
     from triage.clues.facts import Facts
-    from triage.clues.writing import Written
+    from triage.clues.syntax import Written
 
 
 class InSequence(NamedTuple):

@@ -1,4 +1,4 @@
-"""Looks at clues of one and the same thread: its stacks, and how its process was made.
+"""Looks at clues about one and the same thread: its stacks, and how its process was started.
 
 thread: [{process: {forked_with: tensorflow}}, {native: 'ParallelFor'}]
 """
@@ -10,17 +10,17 @@ from triage.clues.interface import At, Clue, Kind
 
 if TYPE_CHECKING:
     from triage.clues.facts import Facts
-    from triage.clues.writing import Written
+    from triage.clues.syntax import Written
 
 
 class OfOneThread(NamedTuple):
-    """Clues that must hold of one and the same thread: its stacks, and how its process was made."""
+    """Clues that must all hold for one thread: its stacks, and how its process was started."""
 
     clues: tuple[Clue, ...]
 
 
 class ThreadKind(Kind):
-    """Several of one thread."""
+    """Several about one thread."""
 
     form = OfOneThread
     background = 0.003
@@ -39,14 +39,14 @@ class ThreadKind(Kind):
         of_each = []
         for threads in facts.each_process_by_threads:
             findings = [all_of([alone.find(clue.sought) for clue in sought.clues]) for alone in threads]
-            # A thread that runs no Python has no Python stack; that is no gap so long as another one of them shows it.
+            # A thread that runs no Python has no Python stack, which is no gap as long as another thread has one.
             of_each.append(_first_of(findings, Hit, Absent))
-        # A process of which nothing could be read may be the one.
+        # A process that could not be read at all may be the one.
         return _first_of(of_each, Hit, Unseen)
 
 
 def _first_of(findings: list[Finding], *kinds: type[Finding]) -> Finding:
-    """The first finding of the first kind that there is; without any, nothing could be seen."""
+    """The first finding of these types, tried in order; without any finding, nothing could be seen."""
     in_order = (finding for kind in kinds for finding in findings if isinstance(finding, kind))
     return next(in_order, findings[0] if findings else UNSEEN)
 

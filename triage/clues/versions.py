@@ -12,7 +12,7 @@ _TERM = r"\s*(>=|<=|==|<|>)\s*([\d.]+)\s*"
 
 
 def in_range(version: str, wanted: str) -> bool:
-    """Whether a version lies in a range; only as many parts as the range names are compared for `==`."""
+    """Whether a version is in a range; `==` compares only as many parts as the range has."""
     have = _parts(version)
     if not have:
         return False
@@ -36,14 +36,14 @@ def in_range(version: str, wanted: str) -> bool:
 
 
 def range_complaints(*ranges: str | None) -> Iterator[Complaint]:
-    """What lint says of ranges that are none."""
+    """What lint says about texts that are not ranges."""
     for wanted in filter(None, ranges):
         if not all(re.fullmatch(_TERM, term) for term in wanted.split(",")):
             yield (), f"'{wanted}' is not a version range", "'>=2.16' or '>=8.3,<9'"
 
 
 def order(version: str) -> tuple[int, ...]:
-    """A version as numbers that can be compared, without zeros at its end."""
+    """A version as numbers that can be compared, without trailing zeros."""
     parts = _parts(version)
     while parts and parts[-1] == 0:
         parts = parts[:-1]
@@ -51,6 +51,6 @@ def order(version: str) -> tuple[int, ...]:
 
 
 def _parts(version: str) -> tuple[int, ...]:
-    """The numbers of a version; none where one of them is too long to be the number of a release."""
-    told = [digits.whole(part) for part in re.findall(r"\d+", version.split("rc")[0])[:4]]
-    return tuple(part for part in told if part is not None) if None not in told else ()
+    """The numbers of a version; empty if one of them is too long for a release."""
+    parts = [digits.whole(part) for part in re.findall(r"\d+", version.split("rc")[0])[:4]]
+    return tuple(part for part in parts if part is not None) if None not in parts else ()

@@ -11,7 +11,7 @@ from typing import Any
 
 from triage.clues import KINDS
 from triage.clues.interface import Holds, Kind
-from triage.clues.writing import COMMON
+from triage.clues.syntax import COMMON
 from triage.knowledge import signature
 from triage.knowledge.lint import PAGE_REQUIRED
 from triage.knowledge.pack import our_directory

@@ -58,9 +58,9 @@ _DUMPS = {"core": "core", "minidump": "dump"}
 def _reader_for(kind: str, label: str, path: str | None, hints: Hints) -> Reader:
     """The reader for a kind of bytes; each is imported only when it is needed."""
     if kind == "log":
-        from triage.readers.log import TextReader
+        from triage.readers.log import LogReader
 
-        return TextReader()
+        return LogReader()
     if kind == "core":
         from triage.readers.core import CoreReader
 

@@ -1,4 +1,4 @@
-"""What a log gives away about the machine."""
+"""What a log shows of the machine."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _extract(*lines: str) -> Environment:
         ("", None),
     ],
 )
-def test_paths_and_libraries_give_the_system_away(line: str, system: str | None) -> None:
+def test_paths_and_libraries_show_the_system(line: str, system: str | None) -> None:
     assert _extract(line).os == system
 
 
@@ -55,7 +55,7 @@ def test_what_the_exit_status_proves_beats_the_paths() -> None:
         ("Epoch 1/5", None),
     ],
 )
-def test_the_python_version_is_told_by_paths_and_banners(line: str, version: str | None) -> None:
+def test_the_python_version_is_read_from_paths_and_banners(line: str, version: str | None) -> None:
     assert _extract(line).python == version
 
 
@@ -101,7 +101,7 @@ def test_package_versions_are_read_where_they_are_printed(line: str, package: st
         ("sys_exit_3-2.15.log", "2.15.1"),
     ],
 )
-def test_a_program_that_prints_its_tensorflow_tells_the_version(name: str, version: str) -> None:
+def test_a_program_that_prints_its_tensorflow_shows_the_version(name: str, version: str) -> None:
     assert read(Source.of(LOGS / name), 0).environment.package("tensorflow") == version
 
 
@@ -154,7 +154,7 @@ def test_the_gpu_is_named_in_the_lines_of_each_generation(line: str, gpu: str) -
     assert _extract(line, line).gpus == (gpu,)
 
 
-def test_a_person_who_tried_several_releases_tells_no_version() -> None:
+def test_a_person_who_tried_several_releases_leaves_the_version_open() -> None:
     assert _extract("tensorflow==2.3.0 works", "tensorflow==2.4.1 does not").package("tensorflow") is None
     assert _extract("tensorflow==2.4.0 and", "tensorflow==2.4.1 alike").package("tensorflow") == "2.4.0"
 
@@ -216,9 +216,9 @@ def test_the_flags_of_the_processor_are_read_from_cpuinfo() -> None:
     assert "avx" not in flags
 
 
-def test_rebuild_with_the_appropriate_compiler_flags_tells_no_flags() -> None:
+def test_rebuild_with_the_appropriate_compiler_flags_names_no_flags() -> None:
     assert read(Source.of(LOGS / "null_pointer-2.21.log"), 0).environment.cpu_flags == ()
 
 
-def test_a_log_that_tells_nothing_leaves_everything_unknown() -> None:
+def test_a_log_without_such_lines_leaves_everything_unknown() -> None:
     assert _extract("Epoch 1/5") == Environment()

@@ -18,7 +18,7 @@ from triage.capture.streams import Kept
 from triage.crash import LeftOut
 from triage.readers import Source, read
 from triage.readers.log import lines
-from triage.readers.log.lines import Content, normalise_line, read_lines
+from triage.readers.log.lines import Content, clean_line, read_lines
 
 MIB = 1024 * 1024
 
@@ -47,7 +47,7 @@ def test_every_state_of_a_progress_bar_is_a_line_with_the_number_of_its_original
     assert list(content.numbers) == [1, 2, 2, 2, 3]
 
 
-def test_a_fact_behind_progress_bars_colours_and_crlf_has_the_line_of_the_original() -> None:
+def test_a_fact_after_progress_bars_colours_and_crlf_has_the_line_of_the_original() -> None:
     data = b"\x1b[32mstart\x1b[0m\r\n\r1/2\r2/2\r\n\x1b]0;title\x07\r\n\x1b[1mKilled\x1b[0m\r\n"
     crash = read(Source.of(data), 0)
     assert crash.exit is not None
@@ -140,7 +140,7 @@ def test_a_multi_byte_character_across_chunks_is_whole(monkeypatch: pytest.Monke
     ],
 )
 def test_escape_sequences_and_control_characters_are_gone(raw: str, seen: str) -> None:
-    assert normalise_line(raw) == seen
+    assert clean_line(raw) == seen
 
 
 @settings(max_examples=500, deadline=None, database=None)
@@ -148,7 +148,7 @@ def test_escape_sequences_and_control_characters_are_gone(raw: str, seen: str) -
     st.lists(st.sampled_from(["\x1b", "[", "]", "P", "\\", "\x07", ";", "3", "m", "\x9b", "\x9d", "a"])).map("".join)
 )
 def test_no_sequence_can_be_put_together_so_that_a_control_character_is_left(raw: str) -> None:
-    assert [c for c in normalise_line(raw) if unicodedata.category(c) == "Cc" and c != "\t"] == []
+    assert [c for c in clean_line(raw) if unicodedata.category(c) == "Cc" and c != "\t"] == []
 
 
 @settings(max_examples=200, deadline=None, database=None)
@@ -197,7 +197,7 @@ def test_a_line_just_short_enough_is_whole_and_a_longer_one_loses_its_middle(mon
 
 
 def _keep(monkeypatch: pytest.MonkeyPatch, *, head: int, tail: int) -> None:
-    """Limits that hold so many of the lines below."""
+    """Limits for this many of the lines below."""
     cost = len("line 0001") + lines._LINE_COST
     monkeypatch.setattr(lines, "KEEP_HEAD", head * cost)
     monkeypatch.setattr(lines, "KEEP_TAIL", tail * cost)
@@ -224,7 +224,7 @@ def test_a_log_over_the_limits_keeps_head_and_tail_and_says_what_was_left_out(mo
 def test_the_bytes_left_out_are_those_of_the_file(
     line: str, codec: str, bytes_each: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    cost = len(normalise_line(line)) + lines._LINE_COST
+    cost = len(clean_line(line)) + lines._LINE_COST
     monkeypatch.setattr(lines, "KEEP_HEAD", 10 * cost)
     monkeypatch.setattr(lines, "KEEP_TAIL", 20 * cost)
     content = _read((line + "\n").encode(codec) * 1000)
@@ -246,7 +246,7 @@ def test_a_progress_bar_of_any_length_is_whole(monkeypatch: pytest.MonkeyPatch) 
     assert (list(content.numbers), content.left_out) == ([1] * 100 + [2], None)
 
 
-def test_lines_that_lost_their_middle_are_counted_and_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lines_that_lost_their_middle_are_counted_and_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lines, "LONGEST_LINE", 8)
     assert _read(b"short\nabcdEFGHijkl\nend\nabcdEFGHijkl").cut_lines == 2
     assert sentences(read(Source("a.log", io.BytesIO(b"abcdEFGHijkl\n")), 0).gaps)[0].startswith(
@@ -255,19 +255,19 @@ def test_lines_that_lost_their_middle_are_counted_and_told(monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize("piece", [1000, 65536])
-def test_what_a_run_did_not_keep_counts_and_the_lines_behind_it_have_their_own_numbers(piece: int) -> None:
+def test_what_a_run_did_not_keep_counts_and_the_lines_after_it_have_their_own_numbers(piece: int) -> None:
     written = b"".join(b"line %07d\n" % number for number in range(1, 500_001))
     kept = Kept()
     for start in range(0, len(written), piece):
         kept.add(written[start : start + piece])
     content = _read(kept.content)
-    told = content.left_out
-    assert told is not None and told.first_line is not None and told.last_line is not None
-    assert (told.bytes, told.of_bytes) == (kept.dropped, len(written))
+    left_out = content.left_out
+    assert left_out is not None and left_out.first_line is not None and left_out.last_line is not None
+    assert (left_out.bytes, left_out.of_bytes) == (kept.dropped, len(written))
     whole = [(text, number) for text, number in zip(content.lines, content.numbers, strict=True) if len(text) == 12]
     assert all(int(text.split()[1]) == number for text, number in whole)
     assert whole[-1][1] == 500_000
-    assert [number for _, number in whole if told.first_line < number < told.last_line] == []
+    assert [number for _, number in whole if left_out.first_line < number < left_out.last_line] == []
 
 
 def test_a_log_that_only_quotes_the_mark_of_a_gap_is_read() -> None:
@@ -275,7 +275,7 @@ def test_a_log_that_only_quotes_the_mark_of_a_gap_is_read() -> None:
     assert _read(mark * 3 + b"Killed\n").lines[-1] == "Killed"
 
 
-def test_what_was_left_out_is_told_by_the_reader_as_an_incomplete_input(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_reader_reports_what_was_left_out_as_an_incomplete_input(monkeypatch: pytest.MonkeyPatch) -> None:
     _keep(monkeypatch, head=10, tail=20)
     crash = read(Source("week.log", io.BytesIO(_numbered(1000) + b"Killed\n")), 0)
     assert not crash.inputs[0].complete

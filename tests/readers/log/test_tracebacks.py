@@ -78,7 +78,7 @@ def test_what_this_python_itself_writes_is_understood() -> None:
         ("The above exception was the direct cause of the following exception:", "cause"),
     ],
 )
-def test_an_exception_says_how_it_hangs_on_the_one_before(words: str, link: str) -> None:
+def test_an_exception_says_how_it_is_linked_to_the_one_before(words: str, link: str) -> None:
     first, second = _extract(
         "Traceback (most recent call last):\n"
         '  File "a.py", line 3, in load\n'
@@ -146,7 +146,7 @@ def test_a_bare_last_line_without_a_traceback_is_an_exception_too(line: str, typ
         "SystemExit: 3",
     ],
 )
-def test_a_whole_traceback_is_believed_whatever_its_exception_is_called(last: str) -> None:
+def test_a_whole_traceback_counts_whatever_its_exception_is_called(last: str) -> None:
     exception = _one(f'Traceback (most recent call last):\n  File "a.py", line 3, in f\n    g()\n{last}\n')
     assert exception.type == last.split(":")[0]
     assert exception.frames == (PythonFrame("a.py", 3, "f"),)
@@ -189,7 +189,7 @@ def test_a_later_exception_does_not_get_the_frames_of_an_earlier_traceback() -> 
         "An Error occurred: retry",
     ],
 )
-def test_a_line_that_only_talks_of_an_error_is_no_exception(line: str) -> None:
+def test_a_line_that_only_mentions_an_error_is_no_exception(line: str) -> None:
     assert _extract(line) == ()
 
 
@@ -224,7 +224,7 @@ def test_a_message_goes_on_over_several_lines() -> None:
         "\n\nsomething far below",
     ],
 )
-def test_a_message_ends_where_something_else_starts_to_speak(after: str) -> None:
+def test_a_message_ends_where_another_kind_of_line_starts(after: str) -> None:
     assert _extract(f"ValueError: bad\nstill bad\n{after}\n")[0].message == "bad\nstill bad"
 
 
@@ -239,7 +239,7 @@ def test_a_message_as_long_as_a_book_is_cut() -> None:
     assert len(exception.message) < 10_000
 
 
-# The gist: the one sentence that tells something
+# The gist: the one sentence that matters
 
 KERAS_3 = """\
 Traceback (most recent call last):
@@ -295,7 +295,7 @@ def test_the_gist_of_a_graph_execution_error_is_what_went_wrong_in_the_graph(nam
         ("numpy_memory_error-2.21.log", "Unable to allocate 64.0 TiB for an array with shape (1048576, 1048576, 8)"),
     ],
 )
-def test_the_gist_of_real_exceptions_is_the_telling_sentence(name: str, gist: str) -> None:
+def test_the_gist_of_real_exceptions_is_the_sentence_that_matters(name: str, gist: str) -> None:
     exception = _of_log(name)
     assert gist in exception.gist
     assert "\n" not in exception.gist

@@ -1,39 +1,27 @@
-"""Log text -> Crash: decode, normalise, then one small extractor for each kind of fact."""
+"""Log text -> Crash: decode, restore the layout, then read each kind of fact in a module of its own."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from triage.crash import Crash, ExitStatus, Gap, Input, Log, Process, merge_environment, merge_memory
+from triage.crash import Crash, ExitStatus, Gap, Input, Log, Memory, Process, merge_environment, merge_memory
 from triage.readers.interface import Stream
-from triage.readers.log import (
-    containers,
-    environment,
-    exit_lines,
-    fault_dumps,
-    memory_lines,
-    native_traces,
-    runs,
-    runtime_messages,
-    tensorflow_log,
-    tracebacks,
-)
+from triage.readers.log import containers, ends, environment, layout, tensorflow_log, tracebacks
 from triage.readers.log.lines import LONGEST_LINE, read_lines
-from triage.readers.log.normalising import normalise
 
 
-class TextReader:
+class LogReader:
     """Reads anything a person can paste."""
 
     def read(self, name: str, input_id: int, head: bytes, rest: Stream) -> Crash:
-        """The facts in a log; what was left out of a very large one is said in `gaps`.
+        """The facts in a log; what was left out of a very large one is in `gaps`.
 
-        Of several runs the last one that failed is the incident, the others are told beside it.
+        Of several runs the last one that failed is the incident; the other failures go to `others`.
         """
         content = read_lines(head, rest)
-        text = normalise(content.lines, content.numbers)
+        text = layout.restore(content.lines, content.numbers)
         entry = Input(input_id, "log", name, complete=content.left_out is None, left_out=content.left_out)
-        crashes = [_crash_of(run, entry) for run in runs.split(Log(input_id, text.lines, text.numbers))]
+        crashes = [_crash_of(run, entry) for run in ends.runs(Log(input_id, text.lines, text.numbers))]
         failed = [crash for crash in crashes if crash.exit and crash.exit.is_failure]
         primary = failed[-1] if len(crashes) > 1 and failed else crashes[-1]
         return primary._replace(
@@ -45,30 +33,38 @@ class TextReader:
         )
 
 
-def _crash_of(log: Log, entry: Input) -> Crash:
-    fault = fault_dumps.extract(log)
-    told = containers.extract(log)
+def _crash_of(run: ends.Run, entry: Input) -> Crash:
+    log = run.log
+    dump = ends.fault_dump(log)
+    reported = containers.extract(log)
     process = Process(
-        exit=_exit_of([*exit_lines.extract(log), *(status for one in told for status in one.exits)], fault.exit),
-        threads=(*fault.threads, *native_traces.extract(log), *(thread for one in told for thread in one.threads)),
-        fault=next((one.fault for one in told if one.fault), None),
+        exit=_exit_of([*run.exits, *(status for facts in reported for status in facts.exits)], dump.exit),
+        threads=(
+            *dump.threads,
+            *tensorflow_log.check_stacks(log),
+            *(thread for facts in reported for thread in facts.threads),
+        ),
+        fault=next((facts.fault for facts in reported if facts.fault), None),
     )
-    told_os = "windows" if process.exit and process.exit.ntstatus else None
-    messages = [*runtime_messages.extract(log), *(message for one in told for message in one.messages)]
+    proven_os = "windows" if process.exit and process.exit.ntstatus else None
+    messages = [*ends.runtime_messages(log), *(message for facts in reported for message in facts.messages)]
+    memory = [tensorflow_log.allocator_limit(log), Memory(oom_kills=ends.oom_kills(log))]
     return Crash(
         inputs=(entry,),
         processes=(process,) if process.exit or process.threads else (),
         exceptions=tracebacks.extract(log),
-        records=tensorflow_log.extract(log),
+        records=tensorflow_log.records(log),
         messages=tuple(sorted(messages, key=lambda message: message.offset)),
         logs=(log,),
-        memory=merge_memory([memory_lines.extract(log), *(one.memory for one in told)]),
-        environment=merge_environment([*(one.environment for one in told), environment.extract(log, told_os)]),
+        memory=merge_memory([*memory, *(facts.memory for facts in reported)]),
+        environment=merge_environment(
+            [*(facts.environment for facts in reported), environment.extract(log, proven_os)]
+        ),
     )
 
 
 def _gaps(entry: Input, cut_lines: int) -> Iterator[Gap]:
-    """What we did not keep; nothing that tells a cause is as long as a line that was cut."""
+    """What of the input was not kept."""
     if entry.left_out:
         detail = f"{entry.left_out.label} of {entry.name}: too large to keep"
         yield Gap("input", "left-out", "analyze-by-itself", entry.name, detail)
@@ -78,9 +74,9 @@ def _gaps(entry: Input, cut_lines: int) -> Iterator[Gap]:
         yield Gap("input", "long-lines", None, entry.name, detail)
 
 
-def _exit_of(lines: list[ExitStatus], fault: ExitStatus | None) -> ExitStatus | None:
-    """The status that tells most: the last death in the log, else faulthandler's word, else the last exit code."""
-    deaths = [status for status in lines if status.is_death]
+def _exit_of(statuses: list[ExitStatus], dumped: ExitStatus | None) -> ExitStatus | None:
+    """The status that explains most: the last death in the log, else faulthandler's signal, else the last exit code."""
+    deaths = [status for status in statuses if status.is_death]
     if deaths:
         return deaths[-1]
-    return fault or (lines[-1] if lines else None)
+    return dumped or (statuses[-1] if statuses else None)

@@ -1,4 +1,4 @@
-"""What a log gives away about the machine: system, Python, package versions, libraries that were opened."""
+"""What a log shows of the machine: system, Python, package versions, libraries that were opened."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PYTHON = r"(?:[Pp]ython(?: version:?)? ?|[Pp]ython)(?P<version>3\.\d{1,2}(?:\.\
 _PACKAGES = (
     (
         "tensorflow",
-        # A form's own words may stand between: `TensorFlow version (use command below): **2.4.1**`.
+        # An issue form may have words in between: `TensorFlow version (use command below): **2.4.1**`.
         r"(?i)\btensorflow(?:[-_](?:gpu|cpu|intel|macos))?(?: version)?(?: \([^)\n]{1,40}\))?\*{0,2}"
         r"(?:==|: ?|\s{1,40}|-)?[`*]{0,2}v?(?P<version>\d\.\d{1,2}(?:\.\d{1,2})?(?:rc\d)?)\b",
     ),
@@ -24,13 +24,13 @@ _PACKAGES = (
     ("numpy", r"(?i)\bnumpy(?: version)?(?:==|: )(?P<version>\d\.\d{1,2}(?:\.\d{1,2})?)\b"),
     ("protobuf", r"(?i)\bprotobuf(?: version)?(?:==|: )(?P<version>\d{1,2}\.\d{1,2}(?:\.\d{1,2})?)\b"),
 )
-# What people write by hand, and only where nothing better is there.
+# What people write by hand; only used where there is nothing better.
 _SHORT_TENSORFLOW = r"\b(?:TF|tf)(?: version)?(?:==|: ?| )?v?(?P<version>[12]\.\d{1,2}(?:\.\d{1,2})?)\b"
 _LOOK_AT = 512 * 1024
 _OPENED = r"Successfully opened (?:dynamic|CUDA) library (?P<name>[\w.+-]+)"
 _CUDNN = r"Loaded cuDNN version (?P<number>\d{4,6})"
 _GPU = r"name: (?P<name>(?:NVIDIA |GeForce |Tesla |Quadro |TITAN |RTX )[\w -]{2,40}?)(?:,| computeCap| major:|$)"
-_GPU_TOLD = (
+_GPU_LISTED = (
     r"(?m)(?:GPU model(?: and memory)?: *|\| +\d{1,2}  )"
     r"(?P<name>(?:NVIDIA |Nvidia |GeForce |Tesla |Quadro |TITAN |RTX |GTX )[\w -]{1,40}?)"
     r"(?:,|  | \d+ ?[Gg]| \(| On\b| Off\b|$)"
@@ -42,9 +42,9 @@ _CAPABILITY = r"(?:compute ?[Cc]apability:? |major: )(?P<version>\d{1,2}(?:\.\d|
 _CPU_FLAGS = r"(?:^|\n)flags\s*: (?P<flags>[a-z0-9_ ]+)"
 
 
-def extract(log: Log, told_os: str | None) -> Environment:
-    """The environment as far as the text tells it; `told_os` is what the exit status already proves."""
-    # Where it ran is told at the beginning, and in the stacks at the end.
+def extract(log: Log, proven_os: str | None) -> Environment:
+    """The environment as far as the text shows it; `proven_os` is what the exit status already proves."""
+    # The beginning of a log, and the stacks at its end, show where it ran.
     text = log.text if len(log.text) <= 2 * _LOOK_AT else log.text[:_LOOK_AT] + "\n" + log.text[-_LOOK_AT:]
     packages = {}
     lower = text.lower()
@@ -56,7 +56,7 @@ def extract(log: Log, told_os: str | None) -> Environment:
     python = patterns.compile(_PYTHON).search(text) if "ython" in text else None
     flags = patterns.compile(_CPU_FLAGS).search(text) if "flags" in text else None
     return Environment(
-        os=told_os or _system(text),
+        os=proven_os or _system(text),
         python=python.group("version") if python else None,
         packages=tuple(packages.items()),
         cpu_flags=tuple(flags.group("flags").split()) if flags else (),
@@ -68,7 +68,7 @@ def extract(log: Log, told_os: str | None) -> Environment:
 
 
 def _agreed(pattern: str, text: str) -> str | None:
-    """The version of a package, if all that is said of it names one release: who tried several tells none."""
+    """The version of a package, if the text names only one release: people who tried several leave it open."""
     found = [match.group("version") for match in patterns.compile(pattern).finditer(text)]
     return found[0] if len({tuple(version.split(".")[:2]) for version in found}) == 1 else None
 
@@ -81,19 +81,19 @@ def _first(pattern: str, text: str) -> str | None:
 def _gpus(text: str) -> tuple[str, ...]:
     found = [m.group("name").strip() for m in patterns.compile(_GPU).finditer(text)]
     if not found and ("GPU model" in text or "NVIDIA-SMI" in text):
-        found = [m.group("name").strip() for m in patterns.compile(_GPU_TOLD).finditer(text)]
+        found = [m.group("name").strip() for m in patterns.compile(_GPU_LISTED).finditer(text)]
     return tuple(dict.fromkeys(found))
 
 
 def _capability(text: str) -> str | None:
     if "apability" not in text and "major: " not in text:
         return None
-    told = _first(_CAPABILITY, text)
-    return told.replace(" minor: ", ".") if told else None
+    capability = _first(_CAPABILITY, text)
+    return capability.replace(" minor: ", ".") if capability else None
 
 
 def _system(text: str) -> str | None:
-    """The system with the most traces in the text: a Windows user may well paste one Linux path."""
+    """The system with the most traces in the text: a Windows user may paste a Linux path."""
     counts = {name: sum(1 for _ in patterns.compile(pattern).finditer(text)) for name, pattern in _SYSTEMS}
     name = max(counts, key=lambda key: counts[key])
     return name if counts[name] else None

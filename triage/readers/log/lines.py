@@ -1,4 +1,4 @@
-"""Bytes -> normalised lines that keep their original numbers, within a fixed amount of memory."""
+"""Bytes -> clean lines that keep their original numbers, within a fixed amount of memory."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from triage.crash import LeftOut
 from triage.readers.interface import Stream
 from triage.readers.sniffing import utf16_without_mark
 
-# A training log of a week is a few MB; past these sizes the middle is left out, and no cause passes for found.
+# A week of training logs a few MB. Of a larger file the middle is left out.
 KEEP_HEAD = 16 * 1024 * 1024
 KEEP_TAIL = 48 * 1024 * 1024
-# Nothing that tells a cause is longer than this; a longer line keeps its beginning and its end.
+# Nothing that names a cause is longer than this; a longer line keeps its beginning and its end.
 LONGEST_LINE = 64 * 1024
 _CUT = " [... cut by triage ...] "
-# The line by which `triage run` marks what it did not keep of an output: its bytes, and the line ends among them.
+# The line that `triage run` writes where it left out a part of an output: how many bytes, and line ends among them.
 _GAP_START = "[triage: "
 _GAP = r"\[triage: (\d{1,15}) bytes with (\d{1,15}) line ends left out here\]"
-# What a line costs us beside its characters: millions of empty lines must not fill the memory either.
+# What a line costs besides its characters: millions of empty lines must not fill the memory either.
 _LINE_COST = 64
 _CHUNK = 1024 * 1024
-# A stray byte or two is damage and not an encoding.
+# A stray byte or two is damage, not another encoding.
 _FEW_BROKEN = 4
 _SELDOM = 200
-# What consoles and editors of the last thirty years wrote where UTF-8 was not yet usual.
+# What consoles and editors wrote before UTF-8 was usual.
 _LEGACY = [
     "utf-8",
     "cp1252",
@@ -44,14 +44,14 @@ _LEGACY = [
     "koi8_r",
 ]
 
-# The standard library's engine, because it is faster on many short lines and nothing here can backtrack.
+# For the standard library's engine, which is faster on many short lines; nothing here can backtrack.
 _ESCAPES = (
     r"\x1b\[[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor
     r"|\x1b\][^\x07\x1b\n]*(?:\x07|\x1b\\)?"  # OSC: titles, hyperlinks
     r"|\x1b[PX^_][^\x1b\n]*(?:\x1b\\)?"  # DCS, SOS, PM, APC
     r"|\x1b[ -/]*[0-~]"  # everything shorter, character sets among them
 )
-# C0 and C1 controls but for the tab; bidirectional overrides too, which reorder what a person reads.
+# C0 and C1 controls except the tab, and bidirectional overrides, which reorder what a person reads.
 _CONTROLS = dict.fromkeys(
     [*range(9), *range(11, 32), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A), 0xFEFF]
 )
@@ -67,7 +67,7 @@ class Content(NamedTuple):
 
 
 class _Raw(NamedTuple):
-    """A line as it came, or one state of a progress bar; `size` is that in the file, with its line end."""
+    """A line as it was read, or one state of a progress bar; `size` counts its bytes in the file, line end included."""
 
     number: int
     text: str
@@ -85,10 +85,10 @@ def read_lines(head: bytes, rest: Stream) -> Content:
     tail: deque[tuple[int, str, int]] = deque()
     head_size = tail_size = skipped = cut_lines = 0
     for raw in _raw_lines(head, counted, codec):
-        number, text = raw.number + skipped, normalise_line(raw.text)
+        number, text = raw.number + skipped, clean_line(raw.text)
         cut_lines += raw.is_cut
         if not skipped and text.startswith(_GAP_START) and (gap := re.fullmatch(_GAP, text)):
-            # The gap begins within the line above its mark and ends within the line below.
+            # The gap begins in the line above its mark and ends in the line below.
             size, line_ends = int(gap[1]), int(gap[2])
             missing.gap(size, number - 1, line_ends, mark=len(text) + 2)
             skipped = line_ends - 2
@@ -110,7 +110,7 @@ def read_lines(head: bytes, rest: Stream) -> Content:
 
 
 class _Missing:
-    """Adds up what is left out; the parts of a log that we drop lie side by side."""
+    """Adds up what is left out, which is always one stretch of the log."""
 
     def __init__(self) -> None:
         self._bytes = self._not_in_here = 0
@@ -118,26 +118,26 @@ class _Missing:
         self._last: int | None = None
 
     def lines(self, size: int, number: int) -> None:
-        """A line, or one state of it."""
+        """Count a line, or one state of it."""
         self._bytes += size
         self._first = number if self._first is None else min(self._first, number)
         self._last = number if self._last is None else max(self._last, number)
 
     def gap(self, size: int, number: int, line_ends: int, mark: int) -> None:
-        """What `triage run` had left out before, from the line with this number on, and the size of its mark."""
+        """Count what `triage run` left out from the line with this number on; `mark` is the size of its note."""
         self.lines(size, number)
         self.lines(0, number + line_ends)
         self._not_in_here += size - mark
 
     def of(self, read: int) -> LeftOut | None:
-        """What is missing, where so many bytes went by us; None where nothing is."""
+        """What is missing, given how many bytes were read; None where nothing is."""
         if not self._bytes:
             return None
         return LeftOut(self._bytes, read + self._not_in_here, self._first, self._last)
 
 
 class _Counted:
-    """A stream that counts what was taken from it."""
+    """A stream that counts the bytes read from it."""
 
     def __init__(self, stream: Stream, taken: int) -> None:
         self._stream = stream
@@ -150,14 +150,14 @@ class _Counted:
 
 
 def _encoded(text: str, codec: str) -> int:
-    """The length of a text in a file, without the mark that some codecs put before it."""
+    """The length of a text in a file, without a byte order mark."""
     if text.isascii():
         return len(text) * (2 if codec.startswith("utf-16") else 1)
     return len(text.encode({"utf-16": "utf-16-le", "utf-8-sig": "utf-8"}.get(codec, codec), "replace"))
 
 
-def normalise_line(raw: str) -> str:
-    """One line without escape sequences and control characters."""
+def clean_line(raw: str) -> str:
+    """A line without escape sequences and control characters."""
     if raw.isprintable():
         return raw.rstrip()
     if "\x1b" in raw:
@@ -166,7 +166,7 @@ def normalise_line(raw: str) -> str:
 
 
 def _raw_lines(head: bytes, rest: Stream, codec: str) -> Iterator[_Raw]:
-    """Every line, numbered; each state of a progress bar (lone carriage returns) is one of its own, as it is seen."""
+    """Every line with its number; each state of a progress bar (lone carriage returns) is a line of its own."""
     decoder = codecs.getincrementaldecoder(codec)(errors="replace")
     open_line = _OpenLine(codec)
     chunk = head
@@ -183,7 +183,7 @@ def _raw_lines(head: bytes, rest: Stream, codec: str) -> Iterator[_Raw]:
 
 
 def _encoding(head: bytes) -> str:
-    """The codec of a text: marks first, then UTF-8, and a guess only where much of it is not UTF-8."""
+    """The codec of a text: byte order marks first, then UTF-8, and a guess only where much of it is not UTF-8."""
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
     if codec := utf16_without_mark(head):
@@ -198,21 +198,21 @@ def _encoding(head: bytes) -> str:
 
 
 class _OpenLine:
-    """A line that may go on for gigabytes: only the beginning and the end of each of its states are held."""
+    """A line that may go on for gigabytes: only the beginning and the end of each state are kept."""
 
     def __init__(self, codec: str) -> None:
         self._codec = codec
         self._number = 1
         self._start = self._end = ""
         self._cut_bytes = 0
-        self._said = False
+        self._has_state = False
 
     @property
     def is_empty(self) -> bool:
         return not (self._start or self._end)
 
     def states(self, text: str) -> Iterator[_Raw]:
-        """Add a piece; what stands before a carriage return is a state that is over."""
+        """Add a piece; each carriage return ends a state."""
         if "\r" in text:
             *over, text = text.split("\r")
             for state in over:
@@ -222,11 +222,11 @@ class _OpenLine:
         self._add(text)
 
     def end(self) -> Iterator[_Raw]:
-        """The last state; a line of nothing is one too."""
-        if not self.is_empty or not self._said:
+        """End the line; an empty line has one state too."""
+        if not self.is_empty or not self._has_state:
             yield self._take()
         self._number += 1
-        self._said = False
+        self._has_state = False
 
     def _add(self, text: str) -> None:
         half = LONGEST_LINE // 2
@@ -247,5 +247,5 @@ class _OpenLine:
         raw = _Raw(self._number, text, size, bool(self._cut_bytes))
         self._start = self._end = ""
         self._cut_bytes = 0
-        self._said = True
+        self._has_state = True
         return raw

@@ -12,7 +12,7 @@ _IPYTHON_FRAME = (
     r"^(?:File )?([^\s:(]+\.py|<ipython-input[^>]*>|(?:Cell|Input) In ?\[\d+\])(?::(\d+)|, line (\d+))?"
     r"(?:,? in (.+))?$"
 )
-# A notebook names the exception above the frames, so that it is known even where the end was cut off.
+# A notebook names the exception above the frames, so it is known even where the end was cut off.
 _HEADED = r"^([A-Z]\w*(?:Error|Exception|Interrupt|Exit))\s{2,}Traceback \(most recent call last\)"
 _ENDINGS = ("Error", "Exception", "Interrupt", "Exit", "Exceeded", "Group", "Pool", "Loss", "It")
 _LAST_LINE = (
@@ -24,7 +24,7 @@ _LINKS: dict[str, Link] = {
     "During handling of the above exception": "context",
     "The above exception was the direct cause": "cause",
 }
-# Where the text of an exception is over: something else has started to speak.
+# How lines start that end an exception's message.
 _OVER = (
     r"^(?:\d{4}-\d\d-\d\d \d\d:\d\d|[IWEF]\d{4} \d\d:|[IWEF] \S+\.(?:cc|h):\d+\]|Process finished|Fatal Python error|"
     r"Epoch \d+/|\$ |>>> |Segmentation fault|Aborted|Killed|terminate called|Exception ignored in|\[\w+\] )"
@@ -60,16 +60,16 @@ def extract(log: Log) -> tuple[PythonException, ...]:
         if len(line) > _LONGEST_LINE:
             finish()
             continue
-        told = _link(line)
-        last = None if told else _last_line(line, in_traceback=bool(frames))
-        if message is not None and (told or last or _START in line or message.is_over_with(line)):
+        joined = _link(line)
+        last = None if joined else _last_line(line, in_traceback=bool(frames))
+        if message is not None and (joined or last or _START in line or message.is_over_with(line)):
             finish()
         if _START in line:
             frames = []
             heading = pattern(_HEADED).match(line)
             headed = (heading[1], offset) if heading else None
-        elif told:
-            link, frames = told, None
+        elif joined:
+            link, frames = joined, None
         elif last:
             stack = tuple(reversed(frames or ()))
             message = _Message(PythonException(last[0], "", "", stack, link, log.place(offset), offset), last[1])
@@ -87,7 +87,7 @@ def extract(log: Log) -> tuple[PythonException, ...]:
 
 
 class _Message:
-    """An exception whose message is still being read: it goes on until something else starts to speak."""
+    """An exception whose message is still being read: it goes on until another kind of line starts."""
 
     def __init__(self, error: PythonException, first: str) -> None:
         self.error = error
@@ -98,7 +98,7 @@ class _Message:
         return "\n".join(self._lines).strip()
 
     def is_over_with(self, line: str) -> bool:
-        """Whether this line is not part of the message any more."""
+        """Whether this line is no longer part of the message."""
         if len(self._lines) >= _LONGEST_MESSAGE or pattern(_OVER).match(line):
             return True
         return not line.strip() and not self._lines[-1].strip() and len(self._lines) > 1
@@ -116,8 +116,7 @@ def _link(line: str) -> Link | None:
 def _last_line(line: str, *, in_traceback: bool) -> tuple[str, str] | None:
     """Type and message of an exception's last line.
 
-    Below frames any name is believed; elsewhere only what is called like an exception, and not other programs'
-    `Error: ...`.
+    Below frames any name counts; elsewhere only the name of an exception, and not other programs' `Error: ...`.
     """
     if in_traceback and (line[:1].isalpha() or line.startswith("_")):
         match = pattern(_ANY_LAST_LINE).match(line)
@@ -140,14 +139,14 @@ def _frame(line: str) -> PythonFrame | None:
 
 
 def _gist(message: str) -> str:
-    """The sentence of a message that tells something: Keras and graph errors bury it under their own framing."""
+    """The sentence of a message that matters: Keras and graph errors bury it under their own framing."""
     first, *rest = message.split("\n")
-    telling = [first.strip()]
+    candidates = [first.strip()]
     for line in rest:
         if embedded := pattern(_LAST_LINE).match(line.strip()):
-            # `in user code:` repeats the real error, indented, under the frames that led to it.
-            telling = [embedded[2] or ""]
-        elif not line.startswith("    ") or telling[0] != first.strip():
-            telling.append(line.strip())
-    told = next((line for line in telling if not pattern(_BOILERPLATE).match(line)), telling[0])
-    return pattern(_NODE_PREFIX).sub("", told).strip()
+            # `in user code:` repeats the real error, indented, below the frames that led to it.
+            candidates = [embedded[2] or ""]
+        elif not line.startswith("    ") or candidates[0] != first.strip():
+            candidates.append(line.strip())
+    gist = next((line for line in candidates if not pattern(_BOILERPLATE).match(line)), candidates[0])
+    return pattern(_NODE_PREFIX).sub("", gist).strip()

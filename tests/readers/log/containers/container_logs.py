@@ -2,36 +2,28 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-
 from conftest import LOGS
 
 from triage.crash import Crash, ExitStatus, Log, Thread
 from triage.frames import name_of
 from triage.readers import Source, read
-from triage.readers.log.containers.interface import Told
+from triage.readers.log import containers
+from triage.readers.log.containers.interface import ContainerFacts
 
 
 def crash(name: str) -> Crash:
-    """The whole crash that one of the logs tells."""
+    """The whole crash in one of the logs."""
     return read(Source.of(LOGS / "containers" / f"{name}.log"), 0)
 
 
-def told(module: str, name: str) -> Told:
+def facts_of(module: str, name: str) -> ContainerFacts:
     """What one container's module finds in one of the logs."""
-    return told_by(module, crash(name).logs[0])
+    return containers.load(module).extract(crash(name).logs[0])
 
 
-def told_in(module: str, *lines: str) -> Told:
+def facts_in(module: str, *lines: str) -> ContainerFacts:
     """What one container's module finds in these lines."""
-    return told_by(module, Log(0, [part for line in lines for part in line.split("\n")]))
-
-
-def told_by(module: str, log: Log) -> Told:
-    """What one container's module finds in a log."""
-    found = import_module(f"triage.readers.log.containers.{module}").extract(log)
-    assert isinstance(found, Told)
-    return found
+    return containers.load(module).extract(Log(0, [part for line in lines for part in line.split("\n")]))
 
 
 def names(statuses: tuple[ExitStatus, ...]) -> list[str]:
@@ -50,7 +42,7 @@ def frames(thread: Thread, count: int = 3) -> list[str]:
     return [name_of(frame) for frame in thread.native_stack[:count]]
 
 
-def notices(found: Told) -> list[str]:
+def notices(found: ContainerFacts) -> list[str]:
     """The texts of the notices."""
     assert {message.kind for message in found.messages} <= {"notice"}
     return [message.text for message in found.messages]

@@ -1,6 +1,6 @@
 """Airflow."""
 
-from container_logs import exit_name, names, told_in
+from container_logs import exit_name, facts_in, names
 
 
 def test_a_negative_signal() -> None:
@@ -9,4 +9,4 @@ def test_a_negative_signal() -> None:
 
 def test_airflow_3_writes_fields() -> None:
     line = "Process exited                 [supervisor] exit_code=-11 pid=4711 signal_sent=None"
-    assert names(told_in("airflow", line).exits) == ["SIGSEGV"]
+    assert names(facts_in("airflow", line).exits) == ["SIGSEGV"]

@@ -1,10 +1,10 @@
 """systemd-coredump: `coredumpctl info`, the journal's entry, `coredumpctl list`."""
 
-from container_logs import crash, frames, names, told, told_in
+from container_logs import crash, facts_in, facts_of, frames, names
 
 
-def test_coredumpctl_info_tells_the_signal_and_every_threads_stack() -> None:
-    found = told("coredumpctl", "coredumpctl")
+def test_coredumpctl_info_has_the_signal_and_every_threads_stack() -> None:
+    found = facts_of("coredumpctl", "coredumpctl")
     assert names(found.exits) == ["SIGSEGV"]
     assert [thread.crashed for thread in found.threads] == [True, False]
     assert frames(found.threads[0]) == [
@@ -15,12 +15,12 @@ def test_coredumpctl_info_tells_the_signal_and_every_threads_stack() -> None:
     assert found.threads[0].native_stack[0].module == "libtensorflow_framework.so.2"
 
 
-def test_nobody_else_takes_these_frames_for_his_own() -> None:
+def test_no_other_format_claims_these_frames() -> None:
     assert len(crash("coredumpctl").threads) == 2
 
 
 def test_the_journals_entry() -> None:
-    found = told_in(
+    found = facts_in(
         "coredumpctl",
         "Process 4711 (python3) of user 1000 terminated abnormally with signal 6/ABRT, processing...",
         "Process 4711 (python3) of user 1000 dumped core.",
@@ -33,4 +33,4 @@ def test_the_journals_entry() -> None:
 
 def test_coredumpctl_list() -> None:
     row = "Sun 2025-11-16 03:38:46 UTC 4711 1000 1000 SIGILL  present  /usr/bin/python3.11 12.3M"
-    assert names(told_in("coredumpctl", row).exits) == ["SIGILL"]
+    assert names(facts_in("coredumpctl", row).exits) == ["SIGILL"]

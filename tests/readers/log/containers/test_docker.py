@@ -1,4 +1,4 @@
-"""`docker inspect` tells the exit code, and whether it was memory."""
+"""`docker inspect` shows the exit code, and whether it was memory."""
 
 from __future__ import annotations
 

@@ -1,13 +1,13 @@
 """gdb: `bt` of a live process and of a core, `thread apply all bt`, on a wide screen and on one of 80 columns."""
 
-from container_logs import crash, frames, names, told, told_in
+from container_logs import crash, facts_in, facts_of, frames, names
 
 import triage
 from triage.frames import name_of
 
 
 def test_bt_is_the_stack_of_the_crashed_thread() -> None:
-    found = told("gdb", "gdb")
+    found = facts_of("gdb", "gdb")
     assert names(found.exits) == ["SIGSEGV"]
     (thread,) = found.threads
     assert thread.crashed
@@ -16,30 +16,30 @@ def test_bt_is_the_stack_of_the_crashed_thread() -> None:
 
 
 def test_values_of_variables_are_not_kept() -> None:
-    assert "0x8" not in repr(told("gdb", "gdb").threads)
+    assert "0x8" not in repr(facts_of("gdb", "gdb").threads)
 
 
 def test_a_screen_of_80_columns_breaks_frames_that_are_whole_again_here() -> None:
-    wide, narrow = told("gdb", "gdb").threads[0], told("gdb", "gdb_wrapped").threads[0]
+    wide, narrow = facts_of("gdb", "gdb").threads[0], facts_of("gdb", "gdb_wrapped").threads[0]
     assert narrow.native_stack == wide.native_stack[: len(narrow.native_stack)]
     assert len(narrow.native_stack) == 12
 
 
 def test_of_all_threads_the_one_that_received_the_signal_crashed() -> None:
-    found = told("gdb", "gdb_threads")
+    found = facts_of("gdb", "gdb_threads")
     assert [thread.crashed for thread in found.threads] == [True, False, False]
     assert frames(found.threads[0], 1) == ["__strlen_avx2"]
     assert found.threads[1].name == "python3.11"
 
 
 def test_the_handler_that_reported_the_crash_is_not_the_crash() -> None:
-    """faulthandler raises the signal again: in a core its frames stand on top of the fault."""
-    (thread,) = told("gdb", "gdb_core").threads
+    """faulthandler raises the signal again: in a core its frames are above those of the fault."""
+    (thread,) = facts_of("gdb", "gdb_core").threads
     assert frames(thread, 2) == ["__strlen_avx2", "string_at"]
 
 
 def test_cpp_names_with_spaces_and_a_module_on_the_next_line() -> None:
-    (thread,) = told_in(
+    (thread,) = facts_in(
         "gdb",
         "#0  0x00007fff9b3c4d5e in std::function<void (tensorflow::OpKernelContext*)>::operator()"
         "(tensorflow::OpKernelContext*) const ()",
@@ -54,7 +54,7 @@ def test_cpp_names_with_spaces_and_a_module_on_the_next_line() -> None:
 
 
 def test_py_bt_gives_the_python_stack() -> None:
-    (thread,) = told_in(
+    (thread,) = facts_in(
         "gdb",
         "#0  0x00007f01 in PyObject_Call () from /usr/lib/libpython3.11.so",
         "(gdb) py-bt",
@@ -69,11 +69,11 @@ def test_the_rest_of_the_log_is_still_read() -> None:
 
 
 def test_a_numbered_heading_is_no_frame() -> None:
-    assert told_in("gdb", "#12 Fix the crash (again)", "#1  see below", "received signal SIGSEGV").threads == ()
+    assert facts_in("gdb", "#12 Fix the crash (again)", "#1  see below", "received signal SIGSEGV").threads == ()
 
 
 def test_a_stack_that_is_cut_keeps_what_it_has() -> None:
-    (thread,) = told_in("gdb", "#0  0x00007f01 in raise () from /lib/libc.so.6", "#1  0x00007f02 in tensorfl").threads
+    (thread,) = facts_in("gdb", "#0  0x00007f01 in raise () from /lib/libc.so.6", "#1  0x00007f02 in tensorfl").threads
     assert frames(thread) == ["raise", "tensorfl"]
 
 

@@ -1,6 +1,6 @@
 """GitHub Actions."""
 
-from container_logs import crash, exit_name, notices, told
+from container_logs import crash, exit_name, facts_of, notices
 
 
 def test_a_step_ends_with_the_exit_code_of_its_shell() -> None:
@@ -8,6 +8,6 @@ def test_a_step_ends_with_the_exit_code_of_its_shell() -> None:
 
 
 def test_a_runner_that_vanished_proves_a_death_and_no_cause() -> None:
-    found = told("github_actions", "github_actions_lost")
+    found = facts_of("github_actions", "github_actions_lost")
     assert notices(found) == ["lost communication with the server"]
     assert crash("github_actions_lost").memory.oom_kills is None

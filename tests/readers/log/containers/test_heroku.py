@@ -1,6 +1,6 @@
 """Heroku: R15 ends a dyno, R14 does not."""
 
-from container_logs import crash, exit_name, notices, told
+from container_logs import crash, exit_name, facts_of, notices
 
 from triage.crash import Memory
 
@@ -12,7 +12,7 @@ def test_r15_is_a_kill_for_memory() -> None:
     assert memory.peak_bytes == 1051 * 1024**2
     assert memory.limit_bytes is not None
     assert abs(memory.limit_bytes - 512 * 1024**2) < 1024**2
-    assert notices(told("heroku", "heroku")) == ["State changed from up to crashed"]
+    assert notices(facts_of("heroku", "heroku")) == ["State changed from up to crashed"]
 
 
 def test_r14_kills_nobody() -> None:

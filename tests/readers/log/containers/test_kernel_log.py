@@ -1,13 +1,13 @@
 """dmesg and audit: the kernel saw who died, of what, and in which library."""
 
 import pytest
-from container_logs import crash, names, told, told_in
+from container_logs import crash, facts_in, facts_of, names
 
 GIB = 1024**3
 
 
 def test_a_segfault_and_a_trap_name_the_library() -> None:
-    found = told("kernel_log", "kernel_log")
+    found = facts_of("kernel_log", "kernel_log")
     assert names(found.exits) == ["SIGILL", "SIGSEGV"]
     assert [thread.native_stack[0][:3] for thread in found.threads] == [
         ("libtensorflow_framework.so.2", None, 0x7F3B4C5D6E7F - 0x7F3B4B000000),
@@ -16,28 +16,28 @@ def test_a_segfault_and_a_trap_name_the_library() -> None:
 
 
 def test_other_programs_of_the_machine_do_not_count_beside_python() -> None:
-    assert all(thread.name == "python3" for thread in told("kernel_log", "kernel_log").threads)
+    assert all(thread.name == "python3" for thread in facts_of("kernel_log", "kernel_log").threads)
 
 
 def test_a_single_line_counts_whatever_the_program_is_called() -> None:
     line = "trainer[9]: segfault at 0 ip 0000000000401136 sp 00007ffe error 6 in trainer[401000+1000]"
-    assert names(told_in("kernel_log", line).exits) == ["SIGSEGV"]
+    assert names(facts_in("kernel_log", line).exits) == ["SIGSEGV"]
 
 
-def test_the_oom_killer_tells_the_limit_and_what_was_used() -> None:
+def test_the_oom_killer_reports_the_limit_and_what_was_used() -> None:
     memory = crash("kernel_log_oom").memory
     assert (memory.oom_kills, memory.limit_bytes, memory.limit_source) == (1, 8 * GIB, "control group")
     assert memory.peak_bytes == (8120320 + 102400) * 1024
-    assert names(told("kernel_log", "kernel_log_oom").exits) == ["SIGKILL"]
+    assert names(facts_of("kernel_log", "kernel_log_oom").exits) == ["SIGKILL"]
 
 
 def test_a_group_without_a_limit_has_none() -> None:
     line = "memory: usage 8388608kB, limit 9007199254740988kB, failcnt 0"
-    assert told_in("kernel_log", line).memory.limit_bytes is None
+    assert facts_in("kernel_log", line).memory.limit_bytes is None
 
 
 def test_an_audit_record() -> None:
-    assert names(told("kernel_log", "kernel_log_audit").exits) == ["SIGILL"]
+    assert names(facts_of("kernel_log", "kernel_log_audit").exits) == ["SIGILL"]
 
 
 @pytest.mark.parametrize(
@@ -54,4 +54,4 @@ def test_an_audit_record() -> None:
     ],
 )
 def test_each_wording_of_the_kernel(line: str, name: str) -> None:
-    assert names(told_in("kernel_log", line).exits) == [name]
+    assert names(facts_in("kernel_log", line).exits) == [name]

@@ -1,18 +1,18 @@
 """Kubernetes: describe, events, YAML, the table of pods."""
 
-from container_logs import crash, exit_name, notices, told, told_in
+from container_logs import crash, exit_name, facts_in, facts_of, notices
 
 GIB = 1024**3
 
 
-def test_describe_tells_the_last_state_and_the_limit() -> None:
+def test_describe_shows_the_last_state_and_the_limit() -> None:
     memory = crash("kubernetes").memory
     assert exit_name("kubernetes") == "SIGKILL"
     assert (memory.oom_kills, memory.limit_bytes, memory.limit_source) == (1, 8 * GIB, "container")
 
 
 def test_a_pod_that_starts_again_and_again_has_died() -> None:
-    (notice,) = notices(told("kubernetes", "kubernetes"))
+    (notice,) = notices(facts_of("kubernetes", "kubernetes"))
     assert "restarting failed container" in notice
 
 
@@ -22,7 +22,7 @@ def test_an_eviction_for_memory_is_a_kill_for_memory() -> None:
 
 def test_an_eviction_for_disk_space_is_none() -> None:
     line = "  Warning  Evicted  21s  kubelet  The node was low on resource: ephemeral-storage."
-    found = told_in("kubernetes", line)
+    found = facts_in("kubernetes", line)
     assert found.memory.oom_kills is None
     assert notices(found)
 
@@ -38,4 +38,4 @@ def test_the_table_of_pods() -> None:
 
 
 def test_the_json_of_a_pod() -> None:
-    assert told_in("kubernetes", '"reason": "OOMKilled",').memory.oom_kills == 1
+    assert facts_in("kubernetes", '"reason": "OOMKilled",').memory.oom_kills == 1

@@ -1,10 +1,10 @@
 """lldb: the stop reason and `bt`."""
 
-from container_logs import frames, names, told, told_in
+from container_logs import facts_in, facts_of, frames, names
 
 
 def test_bt_is_the_stack_of_the_thread_that_stopped() -> None:
-    found = told("lldb", "lldb")
+    found = facts_of("lldb", "lldb")
     assert set(names(found.exits)) == {"SIGSEGV"}
     (thread,) = found.threads
     assert thread.name == "python3.11"
@@ -14,11 +14,11 @@ def test_bt_is_the_stack_of_the_thread_that_stopped() -> None:
 
 
 def test_values_of_variables_are_not_kept() -> None:
-    assert "size=" not in repr(told("lldb", "lldb").threads)
+    assert "size=" not in repr(facts_of("lldb", "lldb").threads)
 
 
 def test_macos_names_a_mach_exception() -> None:
-    found = told_in(
+    found = facts_in(
         "lldb",
         "* thread #1, queue = 'com.apple.main-thread', stop reason = EXC_BAD_ACCESS (code=1, address=0x0)",
         "  * frame #0: 0x00007fff6d00 libsystem_platform.dylib`_platform_strlen + 18",

@@ -1,10 +1,10 @@
 """macOS crash reports: the text form, the JSON form, and the JSON form cut off in the middle."""
 
-from container_logs import crash, frames, names, told, told_in
+from container_logs import crash, facts_in, facts_of, frames, names
 
 
-def test_a_crash_report_tells_the_signal_and_the_crashed_threads_stack() -> None:
-    found = told("macos_crash", "macos_crash")
+def test_a_crash_report_has_the_signal_and_the_crashed_threads_stack() -> None:
+    found = facts_of("macos_crash", "macos_crash")
     assert names(found.exits) == ["SIGILL"]
     assert [thread.crashed for thread in found.threads] == [True, False]
     assert frames(found.threads[0], 4) == [
@@ -20,7 +20,7 @@ def test_a_translated_program_has_no_avx_before_macos_15() -> None:
     assert environment.os == "macos"
     assert environment.cpu_flags
     assert "avx" not in environment.cpu_flags
-    newer = told_in(
+    newer = facts_in(
         "macos_crash",
         "Code Type:             X86-64 (Translated)",
         "OS Version:            macOS 15.1 (24B83)",
@@ -30,7 +30,7 @@ def test_a_translated_program_has_no_avx_before_macos_15() -> None:
 
 
 def test_the_image_list_names_the_libraries() -> None:
-    environment = told("macos_crash", "macos_crash").environment
+    environment = facts_of("macos_crash", "macos_crash").environment
     assert [library.name for library in environment.libraries] == [
         "libtensorflow_framework.2.dylib",
         "_pywrap_tensorflow_internal.so",
@@ -39,19 +39,19 @@ def test_the_image_list_names_the_libraries() -> None:
 
 
 def test_an_ips_file_is_two_json_documents() -> None:
-    found = told("macos_crash", "macos_crash_ips")
+    found = facts_of("macos_crash", "macos_crash_ips")
     assert names(found.exits) == ["SIGSEGV"]
     assert frames(found.threads[0]) == ["strlen", "_pywrap_tensorflow_internal.so+0x13a4b5c", "_pthread_start"]
     assert found.threads[0].native_stack[0].module == "libsystem_platform.dylib"
     assert found.environment.os == "macos"
 
 
-def test_an_ips_file_that_is_cut_tells_what_stands_before_the_cut() -> None:
-    found = told("macos_crash", "macos_crash_ips_cut")
+def test_an_ips_file_that_is_cut_is_read_up_to_the_cut() -> None:
+    found = facts_of("macos_crash", "macos_crash_ips_cut")
     assert names(found.exits) == ["SIGSEGV"]
     assert frames(found.threads[0]) == ["strlen", "unknown module+0x13a4b5c"]
 
 
 def test_json_that_is_nested_to_confuse_is_no_trouble() -> None:
-    found = told_in("macos_crash", '{"bug_type":"309"}', '{"type": "EXC_CRASH", "threads": ' + "[" * 100_000)
+    found = facts_in("macos_crash", '{"bug_type":"309"}', '{"type": "EXC_CRASH", "threads": ' + "[" * 100_000)
     assert found.threads == ()

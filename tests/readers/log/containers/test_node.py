@@ -1,11 +1,11 @@
 """Node: V8's heap limit, and npm's word for a script that died."""
 
 import pytest
-from container_logs import crash, exit_name, frames, names, notices, told, told_in
+from container_logs import crash, exit_name, facts_in, facts_of, frames, names, notices
 
 
 def test_v8_that_reached_its_heap_limit_aborts_with_a_stack() -> None:
-    found = told("node", "node")
+    found = facts_of("node", "node")
     assert exit_name("node") == "SIGABRT"
     assert notices(found) == ["FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory"]
     assert frames(found.threads[0], 2) == ["node::OOMErrorHandler", "v8::Utils::ReportOOMFailure"]
@@ -29,5 +29,5 @@ def test_npm_gives_the_number() -> None:
         "child process exited with code null and signal SIGSEGV",
     ],
 )
-def test_each_way_of_telling_a_signal(line: str) -> None:
-    assert names(told_in("node", line).exits) == ["SIGSEGV"]
+def test_each_way_of_writing_a_signal(line: str) -> None:
+    assert names(facts_in("node", line).exits) == ["SIGSEGV"]

@@ -1,7 +1,7 @@
-"""Notebooks: nearly all of them tell only that the kernel is gone."""
+"""Notebooks: nearly all of them only say that the kernel is gone."""
 
 import pytest
-from container_logs import crash, exit_name, notices, told, told_in
+from container_logs import crash, exit_name, facts_in, facts_of, notices
 
 
 @pytest.mark.parametrize(
@@ -15,7 +15,7 @@ from container_logs import crash, exit_name, notices, told, told_in
     ],
 )
 def test_a_dead_kernel_is_a_notice_and_no_cause(name: str, notice: str) -> None:
-    found = told("notebooks", name)
+    found = facts_of("notebooks", name)
     assert notice in notices(found)
     assert found.exits == ()
     assert found.memory.oom_kills is None
@@ -31,7 +31,7 @@ def test_a_dead_kernel_is_a_notice_and_no_cause(name: str, notice: str) -> None:
     ],
 )
 def test_the_words_of_the_browser(line: str) -> None:
-    assert len(notices(told_in("notebooks", line))) == 1
+    assert len(notices(facts_in("notebooks", line))) == 1
 
 
 def test_colab_knows_when_it_was_memory() -> None:

@@ -1,7 +1,7 @@
 """PyCharm in other languages: the number is the same in all of them."""
 
 import pytest
-from container_logs import exit_name, names, told_in
+from container_logs import exit_name, facts_in, names
 
 
 def test_pycharm_in_chinese() -> None:
@@ -21,4 +21,4 @@ def test_pycharm_in_chinese() -> None:
     ],
 )
 def test_each_language_is_read_by_its_number(line: str, name: str) -> None:
-    assert names(told_in("pycharm", line).exits) == [name]
+    assert names(facts_in("pycharm", line).exits) == [name]

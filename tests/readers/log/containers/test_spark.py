@@ -1,6 +1,6 @@
 """Spark on YARN."""
 
-from container_logs import crash, exit_name, notices, told
+from container_logs import crash, exit_name, facts_of, notices
 
 
 def test_yarn_says_that_it_was_memory_and_how_much() -> None:
@@ -14,7 +14,7 @@ def test_yarn_says_that_it_was_memory_and_how_much() -> None:
 def test_an_executor_that_crashed_keeps_its_exit_status() -> None:
     assert exit_name("spark_exit_status") == "SIGSEGV"
     assert crash("spark_exit_status").memory.oom_kills is None
-    assert notices(told("spark", "spark_exit_status"))[0].startswith("ExecutorLostFailure (executor 2 exited")
+    assert notices(facts_of("spark", "spark_exit_status"))[0].startswith("ExecutorLostFailure (executor 2 exited")
 
 
 def test_yarns_own_exit_status_means_memory() -> None:

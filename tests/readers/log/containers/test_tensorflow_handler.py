@@ -1,6 +1,6 @@
 """TensorFlow's own signal handler."""
 
-from container_logs import frames, told_in
+from container_logs import facts_in, frames
 
 LINUX = (
     "*** Received signal 11 ***",
@@ -18,7 +18,7 @@ LINUX = (
 
 
 def test_the_stack_begins_below_the_handler() -> None:
-    (thread,) = told_in("tensorflow_handler", *LINUX).threads
+    (thread,) = facts_in("tensorflow_handler", *LINUX).threads
     assert thread.crashed
     assert frames(thread) == ["MyOp::Compute"]
     assert thread.native_stack[0].module == "my_op.so"
@@ -32,7 +32,7 @@ def test_macos_numbers_the_frames() -> None:
         "2   ???                                 0x0000000000000000 0x0 + 0",
         "3   libomp.dylib                        0x00000001674747f9 __kmp_suspend_initialize_thread + 41",
     )
-    (thread,) = told_in("tensorflow_handler", *lines).threads
+    (thread,) = facts_in("tensorflow_handler", *lines).threads
     assert frames(thread) == ["__kmp_suspend_initialize_thread"]
 
 
@@ -44,9 +44,9 @@ def test_readable_names_are_taken_where_the_others_are_missing() -> None:
         "\tTF_SessionRun",
         "*** End stack trace ***",
     )
-    (thread,) = told_in("tensorflow_handler", *lines).threads
+    (thread,) = facts_in("tensorflow_handler", *lines).threads
     assert frames(thread) == ["TF_SessionRun"]
 
 
-def test_a_trace_that_is_cut_off_before_its_first_frame_tells_nothing() -> None:
-    assert told_in("tensorflow_handler", "*** BEGIN MANGLED STACK TRACE ***").threads == ()
+def test_a_trace_that_is_cut_off_before_its_first_frame_is_none() -> None:
+    assert facts_in("tensorflow_handler", "*** BEGIN MANGLED STACK TRACE ***").threads == ()

@@ -3,7 +3,7 @@
 from container_logs import crash, exit_name
 
 
-def test_the_entry_points_shell_tells_how_the_server_ended() -> None:
+def test_the_entry_points_shell_reports_how_the_server_ended() -> None:
     assert exit_name("tf_serving") == "SIGILL"
 
 

@@ -1,6 +1,6 @@
 """WinDbg: !analyze -v, kn, lm."""
 
-from container_logs import crash, frames, names, told, told_in
+from container_logs import crash, facts_in, facts_of, frames, names
 
 
 def test_the_fast_fail_subcode_says_that_it_was_an_abort() -> None:
@@ -10,7 +10,7 @@ def test_the_fast_fail_subcode_says_that_it_was_an_abort() -> None:
 
 
 def test_stack_text_and_kn_are_two_stacks_of_the_crashed_thread() -> None:
-    analyzed, shown = told("windbg", "windbg").threads
+    analyzed, shown = facts_of("windbg", "windbg").threads
     assert frames(analyzed) == [
         "abort",
         "tensorflow::internal::LogMessageFatal::~LogMessageFatal",
@@ -28,19 +28,19 @@ NTDLL = "00007ffa`1e850000 00007ffa`1ea48000   ntdll      (pdb symbols)         
 
 
 def test_a_whole_module_list_can_prove_that_something_is_absent() -> None:
-    environment = told_in("windbg", "0:000> lm", HEAD, PYTHON, NTDLL, "0:000> q").environment
+    environment = facts_in("windbg", "0:000> lm", HEAD, PYTHON, NTDLL, "0:000> q").environment
     assert [library.name for library in environment.libraries] == ["python", "ntdll"]
     assert environment.libraries_complete
 
 
 def test_a_module_list_that_is_cut_or_filtered_cannot() -> None:
-    assert not told_in("windbg", "0:000> lm", HEAD, PYTHON, NTDLL).environment.libraries_complete
-    assert not told_in("windbg", "0:000> lm m py*", HEAD, PYTHON, "0:000> q").environment.libraries_complete
-    assert len(told("windbg", "windbg").environment.libraries) == 4
+    assert not facts_in("windbg", "0:000> lm", HEAD, PYTHON, NTDLL).environment.libraries_complete
+    assert not facts_in("windbg", "0:000> lm m py*", HEAD, PYTHON, "0:000> q").environment.libraries_complete
+    assert len(facts_of("windbg", "windbg").environment.libraries) == 4
 
 
 def test_of_all_threads_the_marked_one_crashed() -> None:
-    found = told_in(
+    found = facts_in(
         "windbg",
         ".  0  Id: 1a2b.3c4d Suspend: 1 Teb: 000000d1`2a400000 Unfrozen",
         " # Child-SP          RetAddr               Call Site",
@@ -58,6 +58,6 @@ def test_of_all_threads_the_marked_one_crashed() -> None:
 
 def test_a_second_chance_is_the_end() -> None:
     line = "(1a2c.3b4): Access violation - code c0000005 (!!! second chance !!!)"
-    assert names(told_in("windbg", line).exits) == ["STATUS_ACCESS_VIOLATION"]
+    assert names(facts_in("windbg", line).exits) == ["STATUS_ACCESS_VIOLATION"]
     first = "(1a2c.3b4): C++ EH exception - code e06d7363 (first chance)"
-    assert told_in("windbg", first).exits == ()
+    assert facts_in("windbg", first).exits == ()

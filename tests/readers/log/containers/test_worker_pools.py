@@ -1,11 +1,11 @@
 """Pools of worker processes: joblib, concurrent.futures, torch's launcher."""
 
 import pytest
-from container_logs import crash, exit_name, names, notices, told, told_in
+from container_logs import crash, exit_name, facts_in, facts_of, names, notices
 
 
 def test_joblib_lists_the_signals_of_its_workers() -> None:
-    assert names(told("worker_pools", "worker_pools").exits) == ["SIGSEGV"]
+    assert names(facts_of("worker_pools", "worker_pools").exits) == ["SIGSEGV"]
     assert crash("worker_pools").memory.oom_kills is None
 
 
@@ -22,7 +22,7 @@ def test_torchs_launcher() -> None:
     ],
 )
 def test_each_pool_in_its_words(line: str, name: str) -> None:
-    assert names(told_in("worker_pools", line).exits) == [name]
+    assert names(facts_in("worker_pools", line).exits) == [name]
 
 
 def test_a_pool_that_only_knows_that_one_is_gone() -> None:
@@ -30,6 +30,6 @@ def test_a_pool_that_only_knows_that_one_is_gone() -> None:
         "concurrent.futures.process.BrokenProcessPool: A process in the process pool was terminated abruptly while "
         "the future was running or pending."
     )
-    found = told_in("worker_pools", line)
+    found = facts_in("worker_pools", line)
     assert notices(found) == ["A process in the process pool was terminated abruptly"]
     assert found.exits == ()

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from triage import digits, patterns
 from triage.crash import Log, NativeFrame, Thread, base_name
-from triage.readers.log.containers.findings import statuses
-from triage.readers.log.containers.interface import Told
-from triage.readers.log.containers.mangling import qualified_name
-from triage.readers.log.containers.stacks import FrameLine, by_number
+from triage.readers.log.containers.interface import ContainerFacts, statuses
+from triage.readers.log.containers.printed_stacks import FrameLine, by_number, qualified_name
 
+TRIGGERS = ("Stack trace of thread ", "terminated abnormally with signal", "COREFILE", "dumped core")
 _SIGNAL = r"^[ \t]*Signal: \d+ \((?P<signal>[A-Z]{2,6})\)"
 # The first line of the journal entry since systemd 250.
 _ENDED = r"terminated abnormally with signal \d+/(?P<signal>[A-Z]{2,6}), processing"
@@ -19,12 +18,12 @@ _FRAME = (
 )
 
 
-def extract(log: Log) -> Told:
+def extract(log: Log) -> ContainerFacts:
     """The signal and every thread's stack; the first thread is the one that dumped."""
     threads: list[Thread] = []
     for stack in by_number(_frames(log)):
         threads.append(Thread("", not threads, native_stack=stack.frames, place=log.place(stack.offset)))
-    return Told(exits=statuses(log, _LISTED, _ENDED, _SIGNAL), threads=tuple(threads))
+    return ContainerFacts(exits=statuses(log, _LISTED, _ENDED, _SIGNAL), threads=tuple(threads))
 
 
 def _frames(log: Log) -> list[FrameLine]:

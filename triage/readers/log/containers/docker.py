@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from triage import patterns, status
 from triage.crash import Log, Memory
-from triage.readers.log.containers.interface import Told
+from triage.readers.log.containers.interface import ContainerFacts
 
+TRIGGERS = ('"OOMKilled":', '"ExitCode":')
 _EXIT_CODE = r'"ExitCode": (?P<code>\d{1,3})'
 _OOM = r'"OOMKilled": (?P<oom>true|false)'
 
 
-def extract(log: Log) -> Told:
-    """The exit code and whether the kernel ended it for memory; `false` is told too, it rules memory out."""
+def extract(log: Log) -> ContainerFacts:
+    """The exit code and whether the kernel killed it for memory; `false` counts as well, it rules memory out."""
     exits = [
         status.from_code(int(match.group("code")), place=log.place(match.start()))
         for match in patterns.compile(_EXIT_CODE).finditer(log.text)
     ]
     oom = patterns.compile(_OOM).search(log.text)
     kills = None if oom is None else int(oom.group("oom") == "true")
-    return Told(exits=tuple(exits), memory=Memory(oom_kills=kills))
+    return ContainerFacts(exits=tuple(exits), memory=Memory(oom_kills=kills))

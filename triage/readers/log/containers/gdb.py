@@ -6,10 +6,10 @@ from triage import digits, patterns
 from triage.crash import Log, NativeFrame, PythonFrame, Thread, base_name
 from triage.frames import module_owner, source_is_own
 from triage.patterns import Match
-from triage.readers.log.containers.findings import statuses
-from triage.readers.log.containers.interface import Told
-from triage.readers.log.containers.stacks import FrameLine, Stack, by_number, crashed_first, without_values
+from triage.readers.log.containers.interface import ContainerFacts, statuses
+from triage.readers.log.containers.printed_stacks import FrameLine, Stack, by_number, crashed_first, without_values
 
+TRIGGERS = ("#0  ", "received signal SIG", "terminated with signal SIG")
 # A terminal of 80 columns breaks a frame before its arguments, `at` or `from`, and indents what follows.
 _FRAME = (
     r"^[ \t]{0,4}#(?P<number>\d+)[ \t]+(?P<address>0x[0-9a-f]+ in )?"
@@ -20,17 +20,17 @@ _PYTHON_FRAME = r"^#\d+ Frame 0x[0-9a-f]+, for file (?P<file>[^\n]+?), line (?P<
 _HEAD = r'^Thread (?P<number>\d+) \((?:Thread 0x|LWP )[^\n"]*(?:"(?P<name>[^"\n]*)")?\)'
 _STOPPED = r'^Thread (?P<number>\d+) "[^"\n]*" received signal SIG'
 _CURRENT = r"^\[Current thread is (?P<number>\d+) \("
-# Also read where exit statuses are; here because a signal told by gdb beats the wrapper around it.
+# The exit lines have it as well; here because gdb's signal counts more than that of the wrapper around it.
 _SIGNAL = r"(?:received signal|[Tt]erminated with signal) (?P<signal>SIG[A-Z]{2,6})"
 
 
-def extract(log: Log) -> Told:
+def extract(log: Log) -> ContainerFacts:
     """The stacks of all threads; the crashed one is the one that gdb was stopped in."""
     stacks = by_number(_frames(log))
     heads = [(match.start(), match["number"], match["name"]) for match in patterns.compile(_HEAD).finditer(log.text)]
-    told = patterns.compile(_STOPPED).search(log.text) or patterns.compile(_CURRENT).search(log.text)
+    stopped = patterns.compile(_STOPPED).search(log.text) or patterns.compile(_CURRENT).search(log.text)
     # A core's thread 1 is the one that died.
-    stopped_in = told["number"] if told else "1"
+    stopped_in = stopped["number"] if stopped else "1"
     found: list[Thread] = []
     previous = -1
     for stack in stacks:
@@ -40,11 +40,11 @@ def extract(log: Log) -> Told:
     threads = crashed_first(found)
     if threads and (python := _python_stack(log)):
         threads = (threads[0]._replace(python_stack=python), *threads[1:])
-    return Told(exits=statuses(log, _SIGNAL), threads=threads)
+    return ContainerFacts(exits=statuses(log, _SIGNAL), threads=threads)
 
 
 def _thread(log: Log, stack: Stack, head: tuple[str, str | None] | None, stopped_in: str) -> Thread:
-    """A stack without a head is that of the thread gdb was stopped in."""
+    """A stack without a heading belongs to the thread gdb was stopped in."""
     name = head[1] or "" if head else ""
     return Thread(name, head is None or head[0] == stopped_in, (), stack.frames, log.place(stack.offset))
 
@@ -53,7 +53,7 @@ def _frames(log: Log) -> list[FrameLine]:
     found: list[FrameLine] = []
     for match in patterns.compile(_FRAME).finditer(log.text):
         function = without_values(" ".join(match["call"].split()))
-        # An innermost or inlined frame has no address, but then its source is told; `#12 Fix it (again)` has neither.
+        # An innermost or inlined frame has a source instead of an address; `#12 Fix it (again)` has neither.
         is_frame = match["address"] or match["module"] or match["file"] or function.startswith("<signal")
         if not is_frame or function.startswith("Frame 0x"):
             continue
@@ -61,7 +61,7 @@ def _frames(log: Log) -> list[FrameLine]:
         if number is None:
             continue
         if number and found and not match["address"] and match["file"] and found[-1].number == number - 1:
-            # gdb has no address for a function into which the one before was inlined
+            # gdb has no address for a function that the one before was inlined into
             found[-1] = found[-1]._replace(frame=found[-1].frame._replace(inlined=True))
         found.append(FrameLine(number, match.start(), _frame(match, None if function == "??" else function)))
     return found

@@ -5,9 +5,9 @@ from __future__ import annotations
 from triage import digits, patterns
 from triage.crash import Environment, Log, NativeFrame, Thread
 from triage.patterns import Match
-from triage.readers.log.containers.findings import notices, statuses
-from triage.readers.log.containers.interface import Told
+from triage.readers.log.containers.interface import ContainerFacts, notices, statuses
 
+TRIGGERS = ("by the Java Runtime Environment", "memory for the Java Runtime")
 # The signal that Java caught; it ends itself with an abort afterwards, which a shell then reports.
 _WINDOWS = r"^#\s+EXCEPTION_\w+ \((?P<code>0x[0-9a-f]{8})\) at pc="
 _POSIX = r"^#\s+(?P<signal>SIG[A-Z]{2,6}) \(0x[0-9a-f]+\) at pc="
@@ -22,10 +22,10 @@ _PROBLEM = r"^# Problematic frame:\n(?P<frame>#[^\n]+)$"
 _CPU = r"^CPU: ?[^\n]*?(?:microcode 0x[0-9a-f]+|stepping \d+),\s*(?P<flags>[a-z][a-z0-9_., ]+)$"
 
 
-def extract(log: Log) -> Told:
-    """The signal, the native frames (Java's own frames among them) and the processor's abilities."""
+def extract(log: Log) -> ContainerFacts:
+    """The signal, the native frames (Java's own among them) and the processor's features."""
     flags = patterns.compile(_CPU).search(log.text)
-    return Told(
+    return ContainerFacts(
         exits=statuses(log, _POSIX, _WINDOWS),
         threads=_threads(log),
         messages=notices(log, _NO_MEMORY),
@@ -34,7 +34,7 @@ def extract(log: Log) -> Told:
 
 
 def _threads(log: Log) -> tuple[Thread, ...]:
-    """The stack of the thread that crashed; the console shows only the frame in which it happened."""
+    """The stack of the crashed thread; the console shows only its innermost frame."""
     section = patterns.compile(_SECTION).search(log.text)
     problem = patterns.compile(_PROBLEM).search(log.text)
     text, start = "", 0

@@ -7,8 +7,18 @@ from typing import NamedTuple
 from triage import digits, patterns, status
 from triage.crash import Access, ExitStatus, Fault, Log, Memory, NativeFrame, Place, Thread
 from triage.patterns import Match
-from triage.readers.log.containers.interface import Told
+from triage.readers.log.containers.interface import ContainerFacts
 
+TRIGGERS = (
+    ": segfault at ",
+    "traps: ",
+    "ut of memory: Kill",
+    "Killed process ",
+    "ANOM_ABEND",
+    "]: unhandled ",
+    "Unhandled fault: align",
+    "Alignment trap",
+)
 _WHERE = r"(?: in (?P<module>[^\[\s]+)\[(?:(?P<offset>[0-9a-f]+),)?(?P<base>[0-9a-f]+)\+[0-9a-f]+\])?"
 _PROCESS = r"(?P<comm>[^\[\]\n:]{1,16})\[\d+\]"
 _SEGFAULT = (
@@ -40,12 +50,12 @@ _TRAPS = {
     "stack segment": "SIGBUS",
     "alignment check": "SIGBUS",
 }
-# A limit that nobody set is written as the largest number of pages.
+# A limit that nobody set is printed as the largest number of pages.
 _NO_LIMIT = 1 << 50
 
 
 class _Death(NamedTuple):
-    """One process that the kernel tells about."""
+    """One process whose end the kernel logged."""
 
     comm: str
     offset: int
@@ -55,21 +65,25 @@ class _Death(NamedTuple):
     rss: int | None = None
 
 
-def extract(log: Log) -> Told:
-    """Who died of what and, for a fault, in which library; python's lines only, if there are any."""
+def extract(log: Log) -> ContainerFacts:
+    """Which process died of what and, for a fault, in which library; only Python's lines, if there are any."""
     deaths = sorted([*_faults(log), *_kills(log), *_audited(log)], key=lambda death: death.offset)
-    ours = [death for death in deaths if death.comm.startswith("python")] or deaths
+    relevant = [death for death in deaths if death.comm.startswith("python")] or deaths
     threads = [
-        Thread(death.comm, True, native_stack=(death.frame,), place=death.exit.place) for death in ours if death.frame
+        Thread(death.comm, True, native_stack=(death.frame,), place=death.exit.place)
+        for death in relevant
+        if death.frame
     ]
     limit = patterns.compile(_GROUP_LIMIT).search(log.text)
     limit_bytes = digits.scaled(limit["limit"], 1024) if limit else None
     if limit_bytes is None or limit_bytes >= _NO_LIMIT:
-        memory = Memory(peak_bytes=_peak(ours))
+        memory = Memory(peak_bytes=_peak(relevant))
     else:
-        memory = Memory(_peak(ours), limit_bytes, "control group")
-    fault = next((death.fault for death in reversed(ours) if death.fault), None)
-    return Told(exits=tuple(death.exit for death in ours), threads=tuple(threads), memory=memory, fault=fault)
+        memory = Memory(_peak(relevant), limit_bytes, "control group")
+    fault = next((death.fault for death in reversed(relevant) if death.fault), None)
+    return ContainerFacts(
+        exits=tuple(death.exit for death in relevant), threads=tuple(threads), memory=memory, fault=fault
+    )
 
 
 def _faults(log: Log) -> list[_Death]:
@@ -86,11 +100,11 @@ def _faults(log: Log) -> list[_Death]:
 
 
 def _fault(match: Match) -> Fault:
-    """The address, the registers, and from the processor's error code what was tried there (x86)."""
+    """The address, the registers, and the kind of access from the processor's error code (x86)."""
     error = digits.whole(match["error"], 16) or 0
     access: Access = "execute" if error & 16 else "write" if error & 2 else "read"
-    told = (("rip", digits.whole(match["ip"], 16)), ("rsp", digits.whole(match["sp"], 16)))
-    registers = tuple((name, value) for name, value in told if value is not None)
+    printed = (("rip", digits.whole(match["ip"], 16)), ("rsp", digits.whole(match["sp"], 16)))
+    registers = tuple((name, value) for name, value in printed if value is not None)
     return Fault("SIGSEGV", digits.whole(match["at"], 16), access, registers=registers)
 
 
@@ -98,19 +112,19 @@ def _death(log: Log, match: Match, signal: str, ip: str | None = None) -> _Death
     frame = None
     if module := match["module"]:
         # Newer kernels give the offset in the file; older ones only where the mapping starts.
-        far = digits.whole(match["offset"], 16)
+        offset = digits.whole(match["offset"], 16)
         at, base = digits.whole(ip, 16), digits.whole(match["base"], 16)
-        if far is None and at is not None and base is not None:
-            far = at - base
-        frame = NativeFrame(module, None, far)
+        if offset is None and at is not None and base is not None:
+            offset = at - base
+        frame = NativeFrame(module, None, offset)
     return _Death(match["comm"].strip(), match.start(), _signal(signal, log.place(match.start())), frame)
 
 
 def _kills(log: Log) -> list[_Death]:
     found = []
     for match in patterns.compile(_OOM_KILL).finditer(log.text):
-        told = [digits.scaled(match[part], 1024) for part in ("anon", "file", "shmem")]
-        sizes = [size for size in told if size is not None]
+        parts = [digits.scaled(match[part], 1024) for part in ("anon", "file", "shmem")]
+        sizes = [size for size in parts if size is not None]
         rss = sum(sizes) if sizes else None
         found.append(_Death(match["comm"], match.start(), _signal("SIGKILL", log.place(match.start())), rss=rss))
     return found

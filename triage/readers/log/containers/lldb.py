@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from triage import digits, patterns, status
 from triage.crash import ExitStatus, Log, NativeFrame, Thread
-from triage.readers.log.containers.interface import Told
-from triage.readers.log.containers.stacks import FrameLine, by_number, crashed_first, without_values
+from triage.readers.log.containers.interface import ContainerFacts
+from triage.readers.log.containers.printed_stacks import FrameLine, by_number, crashed_first, without_values
 
+TRIGGERS = ("frame #0: 0x", "stop reason = ")
 _STOPPED = r"stop reason = (?:signal (?P<signal>SIG[A-Z]{2,6})|(?P<exception>EXC_[A-Z_]+))"
 _SIGNALS = {"EXC_BAD_ACCESS": "SIGSEGV", "EXC_BAD_INSTRUCTION": "SIGILL", "EXC_ARITHMETIC": "SIGFPE"}
 _HEAD = r"^(?P<mark>[* ]) thread #\d+(?P<rest>[^\n]*)$"
@@ -19,8 +20,8 @@ _UNNAMED = "___lldb_unnamed_symbol"
 _INLINED = " [inlined] "
 
 
-def extract(log: Log) -> Told:
-    """The signal and the stacks; the crashed thread is the one that lldb stopped in."""
+def extract(log: Log) -> ContainerFacts:
+    """The signal and the stacks; the crashed thread is the one lldb stopped in."""
     heads = list(patterns.compile(_HEAD).finditer(log.text))
     threads = []
     for stack in by_number(_frames(log)):
@@ -28,7 +29,7 @@ def extract(log: Log) -> Told:
         name = patterns.compile(_NAME).search(head["rest"]) if head else None
         crashed = head is None or head["mark"] == "*" or patterns.compile(_STOPPED).search(head["rest"]) is not None
         threads.append(Thread(name["name"] if name else "", crashed, (), stack.frames, log.place(stack.offset)))
-    return Told(exits=_exits(log), threads=crashed_first(threads))
+    return ContainerFacts(exits=_exits(log), threads=crashed_first(threads))
 
 
 def _exits(log: Log) -> tuple[ExitStatus, ...]:

@@ -1,12 +1,12 @@
-"""What bash says of a dead process in other languages: the C library's translations, word for word."""
+"""What bash says about a dead process in other languages: the C library's translations, word for word."""
 
 from __future__ import annotations
 
 from triage import patterns, status
 from triage.crash import ExitStatus, Log
-from triage.readers.log.containers.interface import Told
+from triage.readers.log.containers.interface import ContainerFacts
 
-WORDS = {
+_WORDS = {
     "SIGSEGV": (
         "段错误",
         "段錯誤",
@@ -103,22 +103,22 @@ WORDS = {
         "Исключение в операции с плавающей точкой",
         "부동 소수점 예외",
     ),
-    # Untranslated words behind a translated `line 3:`
-    "Segmentation fault": ("Segmentation fault",),
-    "Illegal instruction": ("Illegal instruction",),
 }
-_SIGNALS = {word: name for name, words in WORDS.items() for word in words}
-# Words that also stand alone on a line in other texts; bash adds that it dumped core.
-_EVERYDAY = {"中止", "已中止", "強制終了", "Morto", "Abandon", "Abortado", "Annullato", *WORDS["Segmentation fault"]}
+# Some languages translate only the `line 3:` before them.
+_UNTRANSLATED = {"Segmentation fault": "SIGSEGV", "Illegal instruction": "SIGILL"}
+_SIGNALS = {**{word: name for name, words in _WORDS.items() for word in words}, **_UNTRANSLATED}
+TRIGGERS = (*(word for words in _WORDS.values() for word in words), " 行:")
+# Words that other texts have alone on a line too; there bash must add that it dumped core.
+_EVERYDAY = {"中止", "已中止", "強制終了", "Morto", "Abandon", "Abortado", "Annullato", "Segmentation fault"}
 _IN_SCRIPT = r"^(?:[^\n]{1,200}[:：] {1,6}\d+ |\[\d+\][-+]? +)(?P<words>WORDS)(?: |$)"
 _ALONE = r"^(?P<words>WORDS)(?P<core> *[(（][^\n()（）]{2,40}[)）])?$"
 
 
-def extract(log: Log) -> Told:
-    """The signal behind the words, alone on a line or behind the script, its line and the process number."""
+def extract(log: Log) -> ContainerFacts:
+    """The signals that the words mean, alone on a line or after the script, its line and the process number."""
     words = "|".join(_escaped(word) for word in sorted(_SIGNALS, key=len, reverse=True))
     found = [*_find(log, _IN_SCRIPT.replace("WORDS", words)), *_find(log, _ALONE.replace("WORDS", words))]
-    return Told(exits=tuple(seen for _, seen in sorted(found, key=lambda pair: pair[0])))
+    return ContainerFacts(exits=tuple(seen for _, seen in sorted(found, key=lambda pair: pair[0])))
 
 
 def _find(log: Log, pattern: str) -> list[tuple[int, ExitStatus]]:

@@ -8,9 +8,10 @@ from typing import Any
 
 from triage import digits, patterns, status
 from triage.crash import Environment, ExitStatus, Library, Log, NativeFrame, Place, Thread
-from triage.readers.log.containers.interface import Told
-from triage.readers.log.containers.stacks import FrameLine, by_number
+from triage.readers.log.containers.interface import ContainerFacts
+from triage.readers.log.containers.printed_stacks import FrameLine, by_number
 
+TRIGGERS = ("Exception Type:  EXC_", "Crashed Thread:", '"bug_type"', "Thread 0 Crashed")
 _TYPE = r"^Exception Type:\s+(?P<type>EXC_\w+)(?: \((?P<signal>SIG[A-Z]{2,6})\))?"
 _TERMINATION = r"^Termination (?:Reason:\s+(?:Namespace )?SIGNAL, Code (?P<number>0x[0-9a-f]+|\d+))"
 _TRANSLATED = r"^Code Type:\s+X86-64 \(Translated\)"
@@ -27,7 +28,7 @@ _SIGNALS = {
     "EXC_ARITHMETIC": "SIGFPE",
     "EXC_BREAKPOINT": "SIGTRAP",
 }
-# What Rosetta offers to translated programs before macOS 15, which brought AVX.
+# What Rosetta offered to translated programs before macOS 15 added AVX.
 _ROSETTA_FLAGS = ("sse", "sse2", "sse3", "ssse3", "sse4_1", "sse4_2", "aes")
 _ROSETTA_WITH_AVX = 15
 
@@ -39,12 +40,12 @@ _IPS_TRANSLATED = r'"translated"\s*:\s*true'
 _IPS_OS = r'"(?:os_version|train)"\s*:\s*"macOS (?P<version>\d+)'
 
 
-def extract(log: Log) -> Told:
+def extract(log: Log) -> ContainerFacts:
     """The exception, the crashed thread's stack, and whether the program ran translated."""
     return _ips(log) if '"bug_type"' in log.text and "EXC_" in log.text else _text(log)
 
 
-def _text(log: Log) -> Told:
+def _text(log: Log) -> ContainerFacts:
     kind = patterns.compile(_TYPE).search(log.text)
     exits = []
     if kind is not None:
@@ -60,19 +61,19 @@ def _text(log: Log) -> Told:
     )
     version = patterns.compile(_OS).search(log.text)
     environment = _environment(
-        told=kind is not None,
+        is_macos=kind is not None,
         translated=patterns.compile(_TRANSLATED).search(log.text) is not None,
         version=digits.whole(version["version"]) if version else None,
     )
-    # Newer systems list only the images that stand in a stack, so that one is missing here proves nothing.
-    return Told(exits=tuple(exits), threads=threads, environment=environment._replace(libraries=libraries))
+    # Newer systems list only images that occur in a stack, so a missing one proves nothing.
+    return ContainerFacts(exits=tuple(exits), threads=threads, environment=environment._replace(libraries=libraries))
 
 
 def _text_threads(log: Log) -> tuple[Thread, ...]:
     heads = [(match.start(), match["crashed"] is not None) for match in patterns.compile(_THREAD).finditer(log.text)]
     lines = []
     for match in patterns.compile(_FRAME).finditer(log.text):
-        # Without symbols the image's address stands where the function would.
+        # Without symbols the image's address is printed instead of the function.
         function = None if match["function"].startswith("0x") or match["function"] == "???" else match["function"]
         frame = NativeFrame(match["module"], function, digits.whole(match["offset"]))
         if (number := digits.whole(match["number"])) is not None:
@@ -84,13 +85,13 @@ def _text_threads(log: Log) -> tuple[Thread, ...]:
     return tuple(threads)
 
 
-def _ips(log: Log) -> Told:
-    """The body if it can be read as JSON; otherwise what stands in front of the cut."""
+def _ips(log: Log) -> ContainerFacts:
+    """From the body if it is whole JSON; otherwise from what there is before the cut."""
     kind = patterns.compile(_IPS_TYPE).search(log.text)
     signal = patterns.compile(_IPS_SIGNAL).search(log.text)
     version = patterns.compile(_IPS_OS).search(log.text)
     environment = _environment(
-        told=True,
+        is_macos=True,
         translated=patterns.compile(_IPS_TRANSLATED).search(log.text) is not None,
         version=digits.whole(version["version"]) if version else None,
     )
@@ -109,7 +110,7 @@ def _ips(log: Log) -> Told:
         stack = tuple(_ips_frame(frame, names) for frame in frames)
         if stack:
             threads = [Thread("", True, native_stack=stack, place=log.place(crashed.start()))]
-    return Told(exits=tuple(exits), threads=tuple(threads), environment=environment)
+    return ContainerFacts(exits=tuple(exits), threads=tuple(threads), environment=environment)
 
 
 def _body(text: str) -> Mapping[str, Any]:
@@ -132,7 +133,7 @@ def _crashed_frames(body: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _frames_before_the_cut(text: str, crashed: int) -> list[Mapping[str, Any]]:
-    """The frames of the crashed thread one by one, as far as they are whole."""
+    """The complete frames of the crashed thread, one by one."""
     opening = patterns.compile(_IPS_FRAMES).search(text, crashed)
     frames: list[Mapping[str, Any]] = []
     at = opening.end() if opening else len(text)
@@ -163,9 +164,9 @@ def _exit(kind: str, signal: str | None, place: Place) -> list[ExitStatus]:
     return [seen] if seen is not None else []
 
 
-def _environment(*, told: bool, translated: bool, version: int | None) -> Environment:
+def _environment(*, is_macos: bool, translated: bool, version: int | None) -> Environment:
     without_avx = translated and version is not None and version < _ROSETTA_WITH_AVX
-    return Environment(os="macos" if told else None, cpu_flags=_ROSETTA_FLAGS if without_avx else ())
+    return Environment(os="macos" if is_macos else None, cpu_flags=_ROSETTA_FLAGS if without_avx else ())
 
 
 def _list(mapping: Mapping[str, Any], key: str) -> list[Any]:

@@ -1,4 +1,4 @@
-"""MPI jobs: Open MPI's signal handler and its stack, UCX's, and how mpirun and horovodrun tell a rank's end."""
+"""MPI jobs: the stacks of Open MPI's and UCX's signal handlers, and how mpirun and horovodrun report dead ranks."""
 
 from __future__ import annotations
 
@@ -6,11 +6,18 @@ from itertools import dropwhile
 
 from triage import digits, patterns
 from triage.crash import Log, NativeFrame, Thread, base_name
-from triage.readers.log.containers.findings import statuses
-from triage.readers.log.containers.interface import Told
-from triage.readers.log.containers.mangling import qualified_name
-from triage.readers.log.containers.stacks import FrameLine, by_number
+from triage.readers.log.containers.interface import ContainerFacts, statuses
+from triage.readers.log.containers.printed_stacks import FrameLine, by_number, qualified_name
 
+TRIGGERS = (
+    "*** Process received signal ***",
+    "Caught signal ",
+    "noticed that process rank",
+    "WITH THE EXIT STRING",
+    "EXIT CODE: ",
+    "KILLED BY SIGNAL",
+    " exit with status code ",
+)
 _SIGNALS = (
     r"^(?:\[[^\]\n]+\] )?Signal: [\w /-]+ \((?P<number>\d{1,2})\)$",
     r"Caught signal (?P<number>\d{1,2}) \([^\n]*\)$",  # UCX
@@ -20,7 +27,7 @@ _SIGNALS = (
     r"^[ \t]*Exit code:\s+(?P<code>\d{1,3})$",
     r"noticed that process rank \d+ with PID \d+ on node \S+ exited on signal (?P<number>\d{1,2})\b",
 )
-# horovodrun ends the other ranks once one has failed: only the first tells something.
+# horovodrun stops the other ranks once one has failed: only the first matters.
 _HOROVOD = r"Process \d+ exit with status code (?P<code>-?\d{1,10})\b"
 # `[host:pid] [ 3] library(function+0x12)[0x7f...]`, and UCX's ` 3  library(function+0x12) [0x7f...]`.
 _FRAME = (
@@ -29,7 +36,7 @@ _FRAME = (
 )
 
 
-def extract(log: Log) -> Told:
+def extract(log: Log) -> ContainerFacts:
     """The signals, and one stack for each rank that printed one."""
     ranks: dict[str, list[FrameLine]] = {}
     for match in patterns.compile(_FRAME).finditer(log.text):
@@ -41,9 +48,9 @@ def extract(log: Log) -> Told:
     threads = [
         Thread("", True, native_stack=_below_handler(stack.frames), place=log.place(stack.offset)) for stack in stacks
     ]
-    return Told(exits=(*statuses(log, _HOROVOD)[:1], *statuses(log, *_SIGNALS)), threads=tuple(threads))
+    return ContainerFacts(exits=(*statuses(log, _HOROVOD)[:1], *statuses(log, *_SIGNALS)), threads=tuple(threads))
 
 
 def _below_handler(frames: tuple[NativeFrame, ...]) -> tuple[NativeFrame, ...]:
-    """The stack without UCX's own handler on top of it."""
+    """The stack without UCX's own handler at its top."""
     return tuple(dropwhile(lambda frame: (frame.module or "").startswith("libucs.so"), frames)) or frames

@@ -1,13 +1,21 @@
-"""Node: V8's last words with their native stack, and how npm, yarn and pm2 tell a script's end."""
+"""Node: V8's fatal error with its native stack, and what npm, yarn and pm2 report of a script's end."""
 
 from __future__ import annotations
 
 from triage import patterns, status
 from triage.crash import Log, NativeFrame, Thread, base_name
-from triage.readers.log.containers.findings import notices, statuses
-from triage.readers.log.containers.interface import Told
-from triage.readers.log.containers.stacks import FrameLine, by_number
+from triage.readers.log.containers.interface import ContainerFacts, notices, statuses
+from triage.readers.log.containers.printed_stacks import FrameLine, by_number
 
+TRIGGERS = (
+    "FATAL ERROR: ",
+    "npm ERR!",
+    "npm error",
+    "ELIFECYCLE",
+    "Command failed with signal",
+    "code null",
+    "via signal [",
+)
 _FATAL = r"^FATAL ERROR: [^\n]+$"
 _FRAME = r"^ ?(?P<number>\d{1,3}): 0x[0-9a-f]+ (?P<function>[^\n]*) \[(?P<module>[^\]\n]+)\](?: \[[^\]\n]+\])?$"
 _ENDS = (
@@ -19,7 +27,7 @@ _ENDS = (
 )
 
 
-def extract(log: Log) -> Told:
+def extract(log: Log) -> ContainerFacts:
     """V8's fatal error, which ends in an abort, its stack, and the statuses of the scripts."""
     fatal = notices(log, _FATAL)
     aborts = [status.from_code(-6, place=message.place) for message in fatal]
@@ -28,4 +36,4 @@ def extract(log: Log) -> Told:
         frame = NativeFrame(base_name(match["module"]), match["function"].strip() or None)
         lines.append(FrameLine(int(match["number"]), match.start(), frame))
     threads = [Thread("", True, (), stack.frames, log.place(stack.offset)) for stack in by_number(lines)]
-    return Told(exits=(*aborts, *statuses(log, *_ENDS)), threads=tuple(threads), messages=fatal)
+    return ContainerFacts(exits=(*aborts, *statuses(log, *_ENDS)), threads=tuple(threads), messages=fatal)

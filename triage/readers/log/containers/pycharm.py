@@ -1,15 +1,14 @@
-"""PyCharm and its sisters in other languages: `Process finished with exit code` by its number.
+"""PyCharm and other JetBrains IDEs in other languages: `Process finished with exit code`, translated.
 
-The English line is read where all exit lines are.
+The English line is read with the exit lines.
 """
 
 from __future__ import annotations
 
 from triage.crash import Log
-from triage.readers.log.containers.findings import statuses
-from triage.readers.log.containers.interface import Told
+from triage.readers.log.containers.interface import ContainerFacts, statuses
 
-WORDS = (
+TRIGGERS = (
     "进程已结束",
     "處理程序已結束",
     "プロセスは終了コード",
@@ -23,9 +22,9 @@ WORDS = (
     "Процесс завершен",
     "Процесс завершён",
 )
-_LINE = rf"^(?:{'|'.join(WORDS)})[^\d\n]{{0,60}}?(?P<code>-?\d{{1,10}})\b"
+_LINE = rf"^(?:{'|'.join(TRIGGERS)})[^\d\n]{{0,60}}?(?P<code>-?\d{{1,10}})\b"
 
 
-def extract(log: Log) -> Told:
-    """The exit code behind the words of any of these languages."""
-    return Told(exits=statuses(log, _LINE))
+def extract(log: Log) -> ContainerFacts:
+    """The exit code after the words of any of these languages."""
+    return ContainerFacts(exits=statuses(log, _LINE))

@@ -1,14 +1,14 @@
-"""pytest-xdist: a worker that is gone. It never knows why; the worker's own dump does."""
+"""pytest-xdist: a worker that is gone. Why it died is only in the worker's own dump."""
 
 from __future__ import annotations
 
 from triage.crash import Log
-from triage.readers.log.containers.findings import notices
-from triage.readers.log.containers.interface import Told
+from triage.readers.log.containers.interface import ContainerFacts, notices
 
+TRIGGERS = ("node down: Not properly", "crashed while running '")
 _NOTICE = r"\[gw\d+\] node down: Not properly terminated|^worker '?gw\d+'? crashed while running '[^'\n]*'"
 
 
-def extract(log: Log) -> Told:
-    """The notice that a worker died, with the test that it ran."""
-    return Told(messages=notices(log, _NOTICE))
+def extract(log: Log) -> ContainerFacts:
+    """The notice that a worker died, with the test it ran."""
+    return ContainerFacts(messages=notices(log, _NOTICE))

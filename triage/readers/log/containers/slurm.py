@@ -5,9 +5,9 @@ from __future__ import annotations
 from triage import patterns, status
 from triage.crash import ExitStatus, Log, Memory
 from triage.patterns import Match
-from triage.readers.log.containers.findings import count, notices, size, statuses
-from triage.readers.log.containers.interface import Told
+from triage.readers.log.containers.interface import ContainerFacts, count, notices, size, statuses
 
+TRIGGERS = ("slurmstepd", "srun: error", "OUT_OF_ME+", "State: OUT_OF_MEM", "ExitCode=", "Memory Utilized:", "JobID")
 _TASK = (
     r"^srun: error: \S+: tasks? [\d,-]+: "
     r"(?P<words>Segmentation fault|Aborted|Illegal instruction|Bus error|Floating point exception|Killed|Terminated)"
@@ -17,7 +17,7 @@ _PAIR = (
     r"(?:\bExitCode=|\b(?:FAILED|OUT_OF_ME(?:MORY|\+)|CANCELLED\+?|TIMEOUT|NODE_FAIL) +)"
     r"(?P<exit>\d{1,3}):(?P<sig>\d{1,3})\b"
 )
-# Slurm's own number for a step that the kernel ended for memory.
+# Slurm's own number for a step that the kernel killed for memory.
 _OOM_NUMBER = 125
 _OUT_OF_MEMORY = r"^srun: error: \S+: tasks? [\d,-]+: Out Of Memory|[Ee]xceeded (?:job |step )?memory limit"
 _STATE = r"\bState[:=] ?OUT_OF_MEMORY\b|\bOUT_OF_ME(?:MORY|\+) +\d+:\d+\b"
@@ -29,10 +29,10 @@ _EFFICIENCY = (
 _OTHER_DEATH = r"^(?:slurmstepd: error: )?\*\*\* (?:JOB|STEP) \S+ ON \S+ CANCELLED AT [^\n]*\*\*\*"
 
 
-def extract(log: Log) -> Told:
+def extract(log: Log) -> ContainerFacts:
     """How the steps ended, kills for memory with their figures, and cancelled jobs (time limit, preemption)."""
     pairs = [_pair(match, log) for match in patterns.compile(_PAIR).finditer(log.text)]
-    return Told(
+    return ContainerFacts(
         exits=(*(seen for seen in pairs if seen is not None), *statuses(log, _TASK)),
         messages=notices(log, _OTHER_DEATH),
         memory=_memory(log),

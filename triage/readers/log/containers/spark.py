@@ -1,18 +1,18 @@
-"""Spark on YARN: executors that were ended, and why the node manager says it did so."""
+"""Spark on YARN: executors that were lost, and why the node manager killed them."""
 
 from __future__ import annotations
 
 from triage import patterns
 from triage.crash import ExitStatus, Log, Memory
-from triage.readers.log.containers.findings import notices, size
-from triage.readers.log.containers.interface import Told
+from triage.readers.log.containers.interface import ContainerFacts, notices, size
 
+TRIGGERS = ("killed by YARN", "ExecutorLostFailure", "Lost executor", "Python worker exited", "Container marked as")
 _USED = (
     r"(?:Container killed by YARN for exceeding (?:physical )?memory limits\. |"
     r"running (?:\d+B )?beyond (?:the )?'?(?:physical|PHYSICAL)'? memory limits?\. Current usage: )"
     r"(?P<used>[\d.]+) (?P<used_unit>[KMGT]B) of (?P<limit>[\d.]+) (?P<limit_unit>[KMGT]B) physical memory used"
 )
-# YARN's own exit statuses: the node manager ended the container for its virtual or physical memory.
+# YARN's own exit statuses: the node manager killed the container for its virtual or physical memory.
 _ENDED = r"[Ee]xit status: (?P<code>-10[34])\b"
 _NOTICE = (
     r"ExecutorLostFailure \(executor \S+ exited[^\n)]*\)|Lost executor \d+ on [^\s:]+|"
@@ -20,8 +20,8 @@ _NOTICE = (
 )
 
 
-def extract(log: Log) -> Told:
-    """The kill for memory with its figures, and that an executor was lost."""
+def extract(log: Log) -> ContainerFacts:
+    """The kill for memory with its figures, and notices of lost executors."""
     used = list(patterns.compile(_USED).finditer(log.text))
     ended = tuple(
         ExitStatus(
@@ -42,4 +42,4 @@ def extract(log: Log) -> Told:
             limit_source="YARN",
             oom_kills=memory.oom_kills,
         )
-    return Told(exits=ended, messages=notices(log, _NOTICE), memory=memory)
+    return ContainerFacts(exits=ended, messages=notices(log, _NOTICE), memory=memory)

@@ -1,6 +1,6 @@
 """The stack that TensorFlow's own signal handler prints, in its tests and where a program asks for it.
 
-Twice: with modules and mangled names, then with readable names only. The first is taken where it is whole.
+It prints it twice: with modules and mangled names, then with readable names only. The first is preferred.
 """
 
 from __future__ import annotations
@@ -8,9 +8,10 @@ from __future__ import annotations
 from triage import digits, patterns
 from triage.crash import Log, NativeFrame, Thread, base_name
 from triage.frames import from_fault
-from triage.readers.log.containers.interface import Told
-from triage.readers.log.containers.mangling import qualified_name
+from triage.readers.log.containers.interface import ContainerFacts
+from triage.readers.log.containers.printed_stacks import qualified_name
 
+TRIGGERS = ("BEGIN MANGLED STACK TRACE", "*** Begin stack trace ***")
 _MANGLED = r"\*\*\* BEGIN MANGLED STACK TRACE \*\*\*\n"
 _READABLE = r"\*\*\* Begin stack trace \*\*\*\n"
 _END = r"^\*\*\* E(?:ND|nd) "
@@ -19,8 +20,8 @@ _MACOS = r"^\d+ +(?P<path>\S+) +0x[0-9a-f]{8,16} (?P<function>\S+) \+ (?P<offset
 _HANDLER = "StacktraceHandler"
 
 
-def extract(log: Log) -> Told:
-    """One crashed thread, from the frame that was interrupted outwards."""
+def extract(log: Log) -> ContainerFacts:
+    """One crashed thread, from the interrupted frame outwards."""
     for opening, read in ((_MANGLED, _mangled), (_READABLE, _readable)):
         begin = patterns.compile(opening).search(log.text)
         if begin is None:
@@ -29,8 +30,8 @@ def extract(log: Log) -> Told:
         lines = log.text[begin.end() : end.start() if end else len(log.text)].split("\n")
         frames = from_fault(_below_handler([frame for line in lines if (frame := read(line)) is not None]))
         if frames:
-            return Told(threads=(Thread("", True, native_stack=frames, place=log.place(begin.start())),))
-    return Told()
+            return ContainerFacts(threads=(Thread("", True, native_stack=frames, place=log.place(begin.start())),))
+    return ContainerFacts()
 
 
 def _mangled(line: str) -> NativeFrame | None:

@@ -6,15 +6,23 @@ from triage import digits, patterns, status
 from triage.crash import Environment, ExitStatus, Library, Log, NativeFrame, RuntimeMessage, Thread
 from triage.frames import from_fault
 from triage.patterns import Match
-from triage.readers.log.containers.findings import notices, statuses
-from triage.readers.log.containers.interface import Told
+from triage.readers.log.containers.interface import ContainerFacts, notices, statuses
 
+TRIGGERS = (
+    "!analyze -v",
+    "STACK_TEXT:",
+    "ExceptionCode: ",
+    "Child-SP",
+    "ChildEBP",
+    "second chance",
+    "  module name",
+)
 _CODE = (
     r"^[ \t]*(?:ExceptionCode: |EXCEPTION_CODE_STR: +|EXCEPTION_CODE: \(\w+\) |ERROR_CODE: \(NTSTATUS\) )"
     r"(?P<code>0x[0-9a-fA-F]{8}|[0-9a-fA-F]{8})\b"
 )
 _SECOND_CHANCE = r" - code (?P<code>[0-9a-f]{8}) \(!!! second chance !!!\)"
-# Where the debugger stopped; a program may handle a first chance, so only what nothing handles well is believed.
+# A program may handle a first-chance exception, so only those count that hardly any program handles.
 _FIRST_CHANCE = r"(?:Access violation|[Ii]llegal instruction|Stack overflow) - code (?P<code>c\w{7}) \(first chance\)"
 _SUBCODE = r"^[ \t]*Subcode: (?P<subcode>0x[0-9a-fA-F]{1,8}) FAST_FAIL_"
 _BUG_CHECK = r"^[A-Z][A-Z_]{8,60} \([0-9a-f]{1,3}\)$"
@@ -32,12 +40,12 @@ _LISTED = rf"^{_ADDRESS} {_ADDRESS}\s+(?P<name>[A-Za-z_][\w.]*)\s+(?:[CT#*] +)*\
 _LIST_END = r"^(?:Unloaded modules:|\d+:\d{3}(?::x86)?> ?)"
 
 
-def extract(log: Log) -> Told:
+def extract(log: Log) -> ContainerFacts:
     """The exception with its fast-fail subcode, the stacks and the modules."""
     exits = statuses(log, _CODE) or statuses(log, _SECOND_CHANCE) or statuses(log, _FIRST_CHANCE)
     libraries, complete = _modules(log)
     threads = _threads(log)
-    return Told(
+    return ContainerFacts(
         exits=tuple(_with_subcode(log, seen) for seen in exits),
         threads=threads,
         messages=_bug_checks(log),
@@ -50,12 +58,12 @@ def extract(log: Log) -> Told:
 
 
 def _with_subcode(log: Log, seen: ExitStatus) -> ExitStatus:
-    told = patterns.compile(_SUBCODE).search(log.text) if seen.ntstatus == status.FAST_FAIL_STATUS else None
-    return status.with_subcode(seen, int(told["subcode"], 16)) if told else seen
+    match = patterns.compile(_SUBCODE).search(log.text) if seen.ntstatus == status.FAST_FAIL_STATUS else None
+    return status.with_subcode(seen, int(match["subcode"], 16)) if match else seen
 
 
 def _threads(log: Log) -> tuple[Thread, ...]:
-    """One thread for each run of frame lines that stand below one another."""
+    """One thread for each unbroken run of frame lines."""
     heads = [(match.start(), match["mark"]) for match in patterns.compile(_THREAD).finditer(log.text)]
     runs: list[list[Match]] = []
     for match in patterns.compile(_FRAME).finditer(log.text):
@@ -76,7 +84,7 @@ def _frame(match: Match) -> NativeFrame:
 
 
 def _modules(log: Log) -> tuple[tuple[Library, ...], bool]:
-    """The modules of `lm`, and whether they are all: `lm m cu*` looks the same, but lacks what every process has."""
+    """The modules of `lm`, and whether the list is whole: that of `lm m cu*` lacks ntdll, which every process has."""
     found = list(patterns.compile(_LISTED).finditer(log.text))
     if not found:
         return (), False

@@ -1,7 +1,7 @@
 """Windows' own crash records: Event Viewer's event 1000, Windows Error Reporting (APPCRASH, BEX64), Report.wer.
 
-Event Viewer writes in the language of the system, so its record is known by its shape: a program and a module, each
-with version and time stamp, then the code and the offset.
+Event Viewer writes in the language of the system, so its record is recognised by its shape: a program and a module,
+each with version and time stamp, then the code and the offset.
 """
 
 from __future__ import annotations
@@ -10,8 +10,23 @@ from typing import NamedTuple
 
 from triage import digits, patterns, status
 from triage.crash import Environment, Log, NativeFrame, Thread
-from triage.readers.log.containers.interface import Told
+from triage.readers.log.containers.interface import ContainerFacts
 
+TRIGGERS = (
+    "Faulting application name",
+    "Fault Module Name",
+    "APPCRASH",
+    "BEX64",
+    "错误应用程序名称",
+    "出错应用程序名称",
+    "障害が発生しているアプリケーション",
+    "fehlerhaften Anwendung",
+    "application défaillante",
+    "aplicación con errores",
+    "applicazione che ha generato",
+    "aplicativo com falha",
+    "сбойного приложения",
+)
 _NAMED = (
     r"[^\n:：]{2,80}[:：]? ?(?:\w+\.(?:exe|EXE)), [^\n,:：]{2,40}[:：]? ?[\d.]+, [^\n:：]{2,40}[:：]? ?0x[0-9a-fA-F]+"
 )
@@ -26,13 +41,13 @@ _FIELD = (
     r"^[ \t]*(?:Sig\[\d+\]\.Name=)?(?P<name>Fault Module Name|Exception Code|Exception Offset|Exception Data)"
     r"(?::?[ \t]+|\r?\nSig\[\d+\]\.Value=)(?P<value>\S+)[ \t]*$"
 )
-# Event 1001 numbers the fields of the same record; a BEX has its offset before its code.
+# Event 1001 numbers the fields of the same record; in a BEX the offset comes before the code.
 _BUCKET = r"^[ \t]*Event Name: (?P<event>APPCRASH|BEX64|BEX)\b"
 _NUMBERED = r"^[ \t]*P(?P<number>[4789]): (?P<value>\S+)[ \t]*$"
 
 
 class _Record(NamedTuple):
-    """One crash as Windows wrote it down."""
+    """One crash as Windows recorded it."""
 
     place: int
     module: str | None
@@ -41,8 +56,8 @@ class _Record(NamedTuple):
     data: str | None = None
 
 
-def extract(log: Log) -> Told:
-    """The exception, and the module in which it happened as a stack of one frame."""
+def extract(log: Log) -> ContainerFacts:
+    """The exception, and the faulting module as a stack of one frame."""
     records = [*_events(log), *_signatures(log), *_buckets(log)]
     exits, threads = [], []
     for record in records:
@@ -54,7 +69,9 @@ def extract(log: Log) -> Told:
         if record.module and record.module.lower() not in ("unknown", "stackhash"):
             frame = NativeFrame(record.module, None, _hexadecimal(record.offset))
             threads.append(Thread("", True, native_stack=(frame,), place=place))
-    return Told(exits=tuple(exits), threads=tuple(threads), environment=Environment(os="windows" if records else None))
+    return ContainerFacts(
+        exits=tuple(exits), threads=tuple(threads), environment=Environment(os="windows" if records else None)
+    )
 
 
 def _events(log: Log) -> list[_Record]:

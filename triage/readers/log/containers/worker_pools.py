@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 from triage.crash import Log
-from triage.readers.log.containers.findings import notices, statuses
-from triage.readers.log.containers.interface import Told
+from triage.readers.log.containers.interface import ContainerFacts, notices, statuses
 
+TRIGGERS = (
+    "exit codes of the workers are",
+    "process pool was terminated",
+    "managed by the executor",
+    "DataLoader worker (pid",
+    ") received by PID",
+    "exitcode  :",
+)
 _FORMS = (
     r"exit codes of the workers are \{(?P<signal>SIG[A-Z]{2,6})\(-\d+\)",
     r"exit codes of the workers are \{EXIT\((?P<code>\d{1,3})\)",
@@ -20,9 +27,9 @@ _NOTICE = (
 )
 
 
-def extract(log: Log) -> Told:
-    """How the workers ended where it is told, and otherwise that one did."""
-    return Told(
+def extract(log: Log) -> ContainerFacts:
+    """How workers ended where the pool says so, otherwise the notice that one did."""
+    return ContainerFacts(
         exits=statuses(log, *_FORMS),
         messages=notices(log, _NOTICE),
     )

@@ -1,4 +1,4 @@
-"""A whole log -> one Crash: every kind of fact is there, and the most telling exit status is kept."""
+"""A whole log -> one Crash: every kind of fact is there, and the most informative exit status is kept."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_every_place_points_at_the_line_that_holds_the_fact(path: Path) -> None:
         ("Fatal Python error: Bus error", "SIGBUS"),
     ],
 )
-def test_the_last_death_tells_most_then_faulthandler_then_the_last_exit_code(text: str, name: str) -> None:
+def test_the_last_death_counts_most_then_faulthandler_then_the_last_exit_code(text: str, name: str) -> None:
     crash = _read(text)
     assert crash.exit is not None
     assert crash.exit.name == name

@@ -63,7 +63,7 @@ def assert_same_facts(text: str | bytes, *, first_line: int = 1) -> None:
         "> trainer-1  | [1,0]<stderr>:",
     ],
 )
-def test_a_prefix_on_every_line_is_taken_off(prefix: str) -> None:
+def test_a_prefix_on_every_line_is_removed(prefix: str) -> None:
     assert_same_facts("\n".join(prefix + line for line in LOG))
 
 
@@ -159,7 +159,7 @@ def test_a_log_that_shows_the_newest_first_is_turned_round() -> None:
     assert crash.exit.place.line == 1
 
 
-def test_tensorflow_s_own_times_tell_the_order_too() -> None:
+def test_tensorflows_own_times_show_the_order_too() -> None:
     rows = [f"2021-09-14 11:30:0{n}.000000: I tensorflow/core/a.cc:1] step {n}" for n in range(6)]
     assert reading("\n".join(reversed(rows))).logs[0].text.split("\n") == rows
     assert reading("\n".join(rows)).logs[0].text.split("\n") == rows
@@ -193,7 +193,7 @@ def test_a_whole_log_is_not_called_cut() -> None:
 
 def test_a_syntax_error_starts_with_its_file_and_is_whole() -> None:
     text = '  File "train.py", line 1\n    def f(:\n          ^\nSyntaxError: invalid syntax\n'
-    assert not [told for told in triage.analyze(text.encode(), exit_code=1).not_observable if "of the log" in told]
+    assert not [text for text in triage.analyze(text.encode(), exit_code=1).not_observable if "of the log" in text]
 
 
 def test_a_python_prompt_is_not_a_quote() -> None:

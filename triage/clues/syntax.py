@@ -1,8 +1,8 @@
-"""A clue as a signature writes it.
+"""How clues are written in a signature.
 
-It is a mapping with exactly one kind and what it says about the cause: `p` how often the clue is seen with this cause,
-`b` how often it is seen in crashes with other causes, `says` the sentence for the report, `consequence_of` the causes
-that explain this clue when they are there themselves.
+A clue is a mapping with exactly one kind and what it says about the cause: `p` is how often the clue is seen with this
+cause, `b` how often with other causes, `says` the sentence for the report, `consequence_of` the causes that explain
+this clue where they are present themselves.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from typing import Any, NamedTuple, TypeVar
 from triage.clues.interface import Clue, Kinds, Path, SignatureError
 
 Word = TypeVar("Word", bound=str)
-# The fields that a clue of any kind may have beside it.
+# The fields that a clue may have besides its kind.
 COMMON = ("id", "p", "b", "says", "consequence_of")
 
 
 class Written(NamedTuple):
-    """A part of a signature as YAML gives it, with its place there and the kinds that clues inside it may have."""
+    """A part of a signature as YAML gives it, with its path there and the kinds that clues inside it may have."""
 
     value: Any
     path: Path
@@ -29,7 +29,7 @@ class Written(NamedTuple):
         return Written(value, (*self.path, key), self.kinds)
 
     def refused(self, what: str, instead: str) -> SignatureError:
-        """The error that says what is wrong here, and what to write."""
+        """The error that says what is wrong here, and what to write instead."""
         return SignatureError(self.path, what, instead)
 
     def text(self) -> str:
@@ -57,7 +57,7 @@ class Written(NamedTuple):
         return float(self.value)
 
     def fields(self, *allowed: str) -> Fields:
-        """The fields of a mapping that has at least one and none that is not allowed."""
+        """The fields of a mapping, which must have at least one and only allowed ones."""
         if not isinstance(self.value, Mapping) or not self.value:
             raise self.refused("this clue is a mapping", "some of " + ", ".join(sorted(allowed)))
         fields = Fields({key: self.below(key, value) for key, value in self.value.items()})
@@ -104,7 +104,7 @@ class Written(NamedTuple):
 
 
 class Fields(dict[str, Written]):
-    """The fields of a clue; what is not written is None."""
+    """The fields of a clue; a missing one is None."""
 
     def text(self, key: str) -> str | None:
         """A text that is not empty."""

@@ -7,12 +7,12 @@ from conftest import LOGS
 
 from triage.crash import Log
 from triage.readers import Source, read
-from triage.readers.log.exit_lines import extract
+from triage.readers.log.ends import exit_statuses
 
 
 def _names(text: str) -> set[str]:
-    """The names of all statuses in a text; one line may tell the same status twice."""
-    return {status.name for status in extract(Log(0, text.split("\n")))}
+    """The names of all statuses in a text; a line may give the same status twice."""
+    return {placed.status.name for placed in exit_statuses(Log(0, text.split("\n")))}
 
 
 BASH = [
@@ -169,18 +169,18 @@ def test_a_progress_bar_ends_in_no_line_feed(line: str, name: str) -> None:
     assert _names(line) == {name}
 
 
-def test_words_glued_to_a_word_are_no_end() -> None:
+def test_words_glued_to_a_word_are_no_status() -> None:
     assert _names("nobodyKilled") == set()
     assert _names("3 jobs were Killed in May") == set()
 
 
 @pytest.mark.parametrize(("line", "name"), ZSH)
-def test_zsh_says_it_in_small_letters(line: str, name: str) -> None:
+def test_zsh_says_it_in_lower_case(line: str, name: str) -> None:
     assert _names(line) == {name}
 
 
 @pytest.mark.parametrize(("line", "name"), MACOS)
-def test_macos_puts_the_number_behind_the_words(line: str, name: str) -> None:
+def test_macos_puts_the_number_after_the_words(line: str, name: str) -> None:
     assert _names(line) == {name}
 
 
@@ -210,7 +210,7 @@ def test_a_failed_job_gives_its_exit_code(line: str, name: str) -> None:
 
 
 @pytest.mark.parametrize(("line", "name"), PYTHON)
-def test_python_programs_tell_how_their_children_ended(line: str, name: str) -> None:
+def test_python_programs_report_how_their_children_ended(line: str, name: str) -> None:
     assert _names(line) == {name}
 
 
@@ -273,17 +273,17 @@ def test_a_number_of_bytes_or_an_address_is_no_windows_status(line: str) -> None
 
 def test_statuses_come_in_the_order_of_the_text_with_their_lines() -> None:
     log = Log(2, ["worker_1 exited with code 137", "Epoch 1/5", "main exited with code 1", "", "Aborted (core dumped)"])
-    seen = [(status.name, status.place and (status.place.input, status.place.line)) for status in extract(log)]
+    seen = [(status.name, status.place and (status.place.input, status.place.line)) for _, status in exit_statuses(log)]
     assert seen == [("SIGKILL", (2, 1)), ("exit 1", (2, 3)), ("SIGABRT", (2, 5))]
 
 
 def test_the_number_that_was_printed_is_kept() -> None:
-    assert [status.code for status in extract(Log(0, ["exit code 139", "exit status -11"]))] == [139, -11]
+    assert [status.code for _, status in exit_statuses(Log(0, ["exit code 139", "exit status -11"]))] == [139, -11]
 
 
 @pytest.mark.parametrize("path", sorted((LOGS / "healthy").glob("*.log")), ids=lambda path: path.name)
 def test_a_run_that_went_well_has_no_status(path: str) -> None:
-    assert extract(read(Source.of(path), 0).logs[0]) == []
+    assert exit_statuses(read(Source.of(path), 0).logs[0]) == []
 
 
 @pytest.mark.parametrize(
@@ -298,4 +298,4 @@ def test_a_run_that_went_well_has_no_status(path: str) -> None:
 )
 def test_the_status_in_a_whole_log(name: str, status: str) -> None:
     log = read(Source.of(LOGS / "composed" / name), 0).logs[0]
-    assert {seen.name for seen in extract(log)} == {status}
+    assert {seen.name for _, seen in exit_statuses(log)} == {status}

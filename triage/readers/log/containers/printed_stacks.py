@@ -1,12 +1,64 @@
-"""C++ names as the compiler writes them, for reporters that do not translate them.
-
-Only the qualified name is read, which is what a person looks for: `_ZN10tensorflow6Tensor4dataEv` is
-`tensorflow::Tensor::data`. Template arguments are skipped; what is not understood is left as it is.
-"""
+"""Stacks as debuggers and crash reporters print them: numbered frames, values of variables, mangled C++ names."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import NamedTuple
+
 from triage import digits
+from triage.crash import NativeFrame, Thread
+from triage.frames import from_fault
+
+
+class FrameLine(NamedTuple):
+    """One printed frame: its number in the stack and where its line starts."""
+
+    number: int
+    offset: int
+    frame: NativeFrame
+
+
+class Stack(NamedTuple):
+    """Frames that belong together, innermost first, and the offset of the first one."""
+
+    offset: int
+    frames: tuple[NativeFrame, ...]
+
+
+def by_number(lines: Iterable[FrameLine]) -> list[Stack]:
+    """Frames whose numbers rise are one stack, whatever is printed between them."""
+    stacks: list[list[FrameLine]] = []
+    for line in lines:
+        if not stacks or line.number <= stacks[-1][-1].number:
+            stacks.append([])
+        stacks[-1].append(line)
+    return [Stack(lines[0].offset, from_fault([line.frame for line in lines])) for lines in stacks]
+
+
+def without_values(function: str) -> str:
+    """A function without its last group of arguments, which shows the values of the user's variables."""
+    text = function.rstrip()
+    if not text.endswith(")"):
+        return text
+    depth = 0
+    for position in range(len(text) - 1, 0, -1):
+        depth += (text[position] == ")") - (text[position] == "(")
+        if depth == 0:
+            return text[:position].rstrip() or text
+    return text.split(" (", 1)[0]
+
+
+def crashed_first(threads: list[Thread]) -> tuple[Thread, ...]:
+    """The crashed threads first, the longest stack among them leading.
+
+    A debugger shows the frame it stopped in by itself before it prints the whole stack: the single frame is left out.
+    """
+    deepest = max((len(thread.native_stack) for thread in threads if thread.crashed), default=0)
+    kept = [thread for thread in threads if not (thread.crashed and len(thread.native_stack) == 1 < deepest)]
+    return tuple(sorted(kept, key=lambda thread: (not thread.crashed, thread.crashed and -len(thread.native_stack))))
+
+
+# ---------------------------------------------------------------- mangled C++ names
 
 _OPENERS = "NIXLJF"
 _PLAIN_TYPES = "vwbcahstijlmxynofdegzPROKVUC"
@@ -23,7 +75,11 @@ _OPERATORS = {"cl": "operator()", "ix": "operator[]", "aS": "operator=", "pt": "
 
 
 def qualified_name(symbol: str) -> str:
-    """The name with its namespaces and classes, or the symbol as it came."""
+    """A mangled C++ name with its namespaces and classes, or the symbol as it is where that is not understood.
+
+    Only the qualified name is read, which is what a person looks for: `_ZN10tensorflow6Tensor4dataEv` is
+    `tensorflow::Tensor::data`. Template arguments are skipped.
+    """
     if not symbol.startswith("_Z"):
         return symbol
     try:

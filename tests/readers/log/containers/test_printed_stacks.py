@@ -1,8 +1,8 @@
-"""C++ names of reporters that do not translate them."""
+"""C++ names in stacks of reporters that do not demangle them."""
 
 import pytest
 
-from triage.readers.log.containers.mangling import qualified_name
+from triage.readers.log.containers.printed_stacks import qualified_name
 
 
 @pytest.mark.parametrize(

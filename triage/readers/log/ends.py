@@ -1,0 +1,294 @@
+"""How processes ended, as a text has it: exit statuses, faulthandler's dump, last words, kills for memory.
+
+One log may hold several runs, because people paste what they tried one after the other; their ends tell them apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import NamedTuple
+
+from triage import digits, patterns, status
+from triage.crash import ExitStatus, Log, MessageKind, Place, PythonFrame, RuntimeMessage, Thread
+from triage.patterns import Match
+
+# ---------------------------------------------------------------- exit statuses
+
+_SHELL_WORDS = (
+    "[Ss]egmentation fault|[Aa]borted|[Aa]bort(?: trap)?|[Ii]llegal (?:hardware )?instruction|[Bb]us error|"
+    "[Ff]loating[ -]point exception|[Kk]illed|[Tt]erminated|[Tt]race/breakpoint trap|trace trap|IOT instruction"
+)
+
+
+def _by_number(match: Match, place: Place) -> ExitStatus | None:
+    return status.parse(match.group("code"), place=place)
+
+
+def _by_known_code(match: Match, place: Place) -> ExitStatus | None:
+    seen = status.parse(match.group("code"), place=place)
+    return seen if seen is not None and status.has_a_name(seen) else None
+
+
+def _by_name(match: Match, place: Place) -> ExitStatus | None:
+    return status.from_signal(match.group("signal"), place=place)
+
+
+def _by_signal_number(match: Match, place: Place) -> ExitStatus | None:
+    number = digits.whole(match.group("number"))
+    return None if number is None else status.from_code(-number, place=place)
+
+
+def _by_words(match: Match, place: Place) -> ExitStatus | None:
+    return status.from_words(match.group("words"), place=place)
+
+
+# Each form with texts of which one must be in the log before the pattern is even compiled. Every pattern is tied to
+# the way a tool phrases it: prose that only mentions a signal ("may be killed by SIGKILL") must not count.
+_EXIT_FORMS: tuple[tuple[tuple[str, ...], str, Callable[[Match, Place], ExitStatus | None]], ...] = (
+    # PyCharm, Kubernetes, GitHub Actions, torch's elastic launcher, subprocess.CalledProcessError, a person
+    (
+        ("xit code", "xit status", "xitCode", "xitcode", "xited with", "return code", "eturncode", "xit Code"),
+        r"(?:[Ee]xit(?: ?[Cc]ode| status)|exited with(?: code| status)?|return ?code)"
+        r"['\"]?(?: of| was| is)?[:=]?[ \t]{0,12}(?P<code>-?\d{1,10}|0[xX][0-9a-fA-F]{1,8})\b",
+        _by_number,
+    ),
+    # docker ps
+    (("Exited (",), r"\bExited \((?P<code>\d{1,3})\)", _by_number),
+    # the shell's own words, alone on a line, after a job number or behind `line 3:  4711`
+    (
+        ("ault", "bort", "nstruction", "us error", "xception", "illed", "erminated", " trap"),
+        rf"^(?:(?:[\w./-]+: )?line \d+:\s+\d+ |\[\d+\]\s*(?:[-+]\s+)?(?:\d+\s+)?|(?:zsh|bash|sh|fish): )?"
+        rf"(?P<words>{_SHELL_WORDS})(?:: \d+)?(?:\s+\(core dumped\))?(?:\s{{2,}}\S.*|\s*)$",
+        _by_words,
+    ),
+    # the same behind `line 3: 4711` where a form or a chat has taken the columns out
+    ((": line ", "line "), rf"^(?:[\w./-]+: )?line \d+:\s+\d+ (?P<words>{_SHELL_WORDS})\b", _by_words),
+    # the words behind a prompt's output or a path, made certain by "(core dumped)"
+    (("(core dumped)",), rf"(?P<words>{_SHELL_WORDS})\s+\(core dumped\)", _by_words),
+    # the shell's words right behind a progress bar, which ends in no line feed: `loss: 2.1371Killed`, `ETA: 12sKilled`
+    (
+        ("Killed", "Segmentation", "Aborted", "Illegal", "Bus error", "Floating"),
+        r"[\d\]%](?:s|ms|it/s|s/it|s/step)?(?P<words>Killed|Segmentation fault|Aborted|Illegal instruction|Bus error|"
+        r"Floating point exception)\s*$",
+        _by_words,
+    ),
+    # gdb, lldb, celery, fish, subprocess
+    (
+        ("signal",),
+        r"(?:received signal|(?:terminated (?:by|with)|exited on) signal|interrupted by signal \d+:) ?"
+        r"(?P<signal>SIG[A-Z]{2,6})",
+        _by_name,
+    ),
+    (("<Signals.",), r"<Signals\.(?P<signal>SIG[A-Z]{2,6}): \d+>", _by_name),
+    (
+        ("signal",),
+        r"(?:exited on|exited prematurely:|interrupted by|terminated (?:by|with)|was killed by|^Killed by) signal:? "
+        r"(?P<number>\d{1,2})\b",
+        _by_signal_number,
+    ),
+    # systemd, Go, cargo, Android, Julia, TensorFlow's own handler, qemu, R
+    (("code=",), r"\bcode=(?:dumped|killed), status=\d{1,2}/(?P<signal>[A-Z]{2,6})\b", _by_name),
+    (
+        ("SIG",),
+        r"^(?:fatal error: unexpected signal[^\n]*\n)?(?:\[signal )?(?P<signal>SIG[A-Z]{2,5}): "
+        r"(?:illegal instruction|segmentation violation|abort|floating-point exception|bus error)\b",
+        _by_name,
+    ),
+    (("signal: ",), r"\bsignal: (?P<number>\d{1,2}), SIG[A-Z]{2,6}: ", _by_signal_number),
+    (("ignal ",), r"(?:Fatal signal|\bsignal) (?P<number>\d{1,2}) \(SIG[A-Z]{2,6}\)", _by_signal_number),
+    (("signal (",), r"^(?:\[\d+\] )?signal \((?P<number>\d{1,2})\): [A-Z]", _by_signal_number),
+    (("*** Received signal ",), r"\*\*\* Received signal (?P<number>\d{1,2}) \*\*\*", _by_signal_number),
+    (("uncaught target signal",), r"qemu: uncaught target signal (?P<number>\d{1,2}) \(", _by_signal_number),
+    (("*** caught ",), r"^ *\*\*\* caught (?P<words>segfault|illegal operation|bus error) \*\*\*", _by_words),
+    # Windows Error Reporting, faulthandler on Windows
+    (
+        ("xception", "Fatal error"),
+        r"(?:[Ee]xception [Cc]ode|fatal exception|Fatal error)[:=]?\s*(?:code )?"
+        r"(?P<code>0[xX][cCeE][0-9a-fA-F]{7}|[cC]0[0-9a-fA-F]{6})\b",
+        _by_number,
+    ),
+    (
+        ("Windows fatal exception: ",),
+        r"Windows fatal exception: (?P<words>access violation|stack overflow|page error|int divide by zero|"
+        r"float divide by zero|float overflow|integer overflow)",
+        _by_words,
+    ),
+    # a bare code; a number of bytes may look like one, so only codes that have a name count
+    (
+        ("-10737", "32212", "0xC0000", "0xc0000"),
+        r"(?P<code>-10737\d{5}|\b32212\d{5}|\b0[xX][cC]0000[0-9a-fA-F]{3})\b",
+        _by_known_code,
+    ),
+)
+
+
+class Placed(NamedTuple):
+    """An exit status and the offset in the log at which it was read."""
+
+    offset: int
+    status: ExitStatus
+
+
+def exit_statuses(log: Log) -> list[Placed]:
+    """Every exit status in the log, one a line, in the order of the text."""
+    found: dict[int, Placed] = {}
+    for needles, form, read in _EXIT_FORMS:
+        if not any(needle in log.text for needle in needles):
+            continue
+        for match in patterns.compile(form).finditer(log.text):
+            at = match.start()
+            seen = read(match, log.place(at))
+            line = log.text.rfind("\n", 0, at)
+            # A line often gives the same status twice (`-1073740791 (0xC0000409)`): the first is what the person saw.
+            if seen is not None and (line not in found or at < found[line].offset):
+                found[line] = Placed(at, seen)
+    return [found[line] for line in sorted(found)]
+
+
+# ---------------------------------------------------------------- several runs in one log
+
+# What only a new process prints: a prompt with a command, TensorFlow's first lines, the first epoch.
+_RUN_STARTS = (
+    r"^(?:\([\w.-]+\) ?)?(?:[\w.-]+@[\w.-]+[:~\w/.\-]* ?)?[$#%>] ?(?:\w+=\S+ )*(?:python|pytest|bash|sh|\./)[\w./-]* \S"
+    r"|^(?:PS )?[A-Z]:\\[^>\n]*> ?python\S* \S"
+    r"|oneDNN custom operations are on|cpu_feature_guard\.cc:\d+\] This TensorFlow binary is optimized"
+    r"|^Epoch 1/\d+"
+)
+_RUN_NEEDLES = ("python", "pytest", "bash", "oneDNN custom", "This TensorFlow binary is optimized", "Epoch 1/")
+_FATAL_LINE = r"^Fatal Python error: "
+# A log with more runs than this is a service's; only its last ones are looked at.
+_MOST_RUNS = 8
+
+
+class Run(NamedTuple):
+    """One run of a program: its part of the log, and the exit statuses in it."""
+
+    log: Log
+    exits: tuple[ExitStatus, ...]
+
+
+def runs(log: Log) -> list[Run]:
+    """The runs in the order of the text: a new one begins between two failures, where a new process starts."""
+    exits = exit_statuses(log)
+    starts = _run_starts(log, exits)
+    if len(starts) == 1:
+        return [Run(log, tuple(placed.status for placed in exits))]
+    bounds = zip(starts, [*starts[1:], len(log.text)], strict=True)
+    return [_run(log, exits, start, stop) for start, stop in bounds][-_MOST_RUNS:]
+
+
+def _run_starts(log: Log, exits: list[Placed]) -> list[int]:
+    """The offsets at which runs begin; the first is that of the text."""
+    fatal = [match.start() for match in patterns.compile(_FATAL_LINE).finditer(log.text)]
+    failures = sorted({*(placed.offset for placed in exits if placed.status.is_failure), *fatal})
+    if len(failures) < 2 or not any(needle in log.text for needle in _RUN_NEEDLES):
+        return [0]
+    starts = [match.start() for match in patterns.compile(_RUN_STARTS).finditer(log.text)]
+    between = (
+        next((start for start in starts if failure < start < following), None)
+        for failure, following in pairwise(failures)
+    )
+    return [0, *(start for start in between if start is not None)]
+
+
+def _run(log: Log, exits: list[Placed], start: int, stop: int) -> Run:
+    """The run whose lines begin between two offsets; a status belongs to the run that has its line."""
+    own = (placed for placed in exits if start <= log.text.rfind("\n", 0, placed.offset) + 1 < stop)
+    return Run(log.part(start, stop), tuple(placed.status for placed in own))
+
+
+# ---------------------------------------------------------------- faulthandler's dump
+
+_FATAL = r"Fatal Python error: (?:.*: )?(.+)$"
+_FATAL_WORDS = r"Segmentation fault|Aborted|Floating[ -]point exception|Illegal instruction|Bus error"
+_THREAD = r"^\s*(Current thread|Thread) (0x[0-9a-fA-F]+)(?: \[(.*?)\])? .*\(most recent call first\)"
+_FRAME = r'^\s*File "(.*)", line (\d+|\?\?\?) in (.+)$'
+_LONGEST_LINE = 4096
+
+
+class FaultDump(NamedTuple):
+    """What faulthandler printed: the signal as a status, and every thread's Python stack."""
+
+    exit: ExitStatus | None
+    threads: tuple[Thread, ...]
+
+
+def fault_dump(log: Log) -> FaultDump:
+    """The fatal error and the thread stacks of a faulthandler dump, if the log has one."""
+    if "most recent call first" not in log.text and "Fatal Python error" not in log.text:
+        return FaultDump(None, ())
+    exit_status: ExitStatus | None = None
+    threads: list[Thread] = []
+    frames: list[PythonFrame] | None = None
+    open_thread: tuple[str, bool, Place] | None = None
+
+    def close() -> None:
+        nonlocal open_thread, frames
+        if open_thread is not None:
+            name, crashed, place = open_thread
+            threads.append(Thread(name, crashed, tuple(frames or ()), place=place))
+        open_thread = frames = None
+
+    for offset, line in log.lines():
+        if len(line) > _LONGEST_LINE:
+            close()
+        elif "Fatal Python error: " in line:
+            fatal = patterns.compile(_FATAL).search(line)
+            if fatal and (words := patterns.compile(_FATAL_WORDS).search(fatal[1])):
+                exit_status = status.from_words(words[0], place=log.place(offset))
+        elif head := patterns.compile(_THREAD).match(line):
+            close()
+            open_thread = (head[3] or head[2], head[1] == "Current thread", log.place(offset))
+            frames = []
+        elif frames is not None:
+            if frame := patterns.compile(_FRAME).match(line):
+                frames.append(PythonFrame(frame[1], digits.whole(frame[2]), frame[3]))
+            elif line.strip() not in ("", "...", "<no Python frame>", "Garbage-collecting"):
+                close()
+    close()
+    return FaultDump(exit_status, tuple(threads))
+
+
+# ---------------------------------------------------------------- last words of the C and C++ runtimes
+
+_MESSAGES: tuple[tuple[MessageKind, tuple[str, ...], str], ...] = (
+    (
+        "heap",
+        ("(): ", "corrupt", "fastbin"),
+        r"(?:\b(?:free|malloc|realloc|calloc|munmap_chunk|malloc_consolidate|_int_free)\(\): [a-z].*"
+        r"|double free or corruption.*|corrupted (?:size|double-linked|unsorted).*|invalid fastbin entry.*)$",
+    ),
+    ("terminate", ("terminat",), r"(?:terminate called .*|libc\+\+abi(?:\.dylib)?: terminating .*)$"),
+    ("assertion", ("Assertion ",), r"Assertion (?:`.*' |failed: ).*$"),
+)
+
+
+def runtime_messages(log: Log) -> list[RuntimeMessage]:
+    """A damaged heap, an uncaught C++ exception, a failed assertion: every message in the order of the text."""
+    found: list[RuntimeMessage] = []
+    for kind, needles, form in _MESSAGES:
+        if any(needle in log.text for needle in needles):
+            for match in patterns.compile(form).finditer(log.text):
+                found.append(RuntimeMessage(kind, match.group(), log.place(match.start()), match.start()))
+    return sorted(found, key=lambda message: message.offset)
+
+
+# ---------------------------------------------------------------- kills for memory
+
+# Each of these records a kill that happened, unlike a list of things that may have happened.
+_OOM_KILLS = (
+    r"invoked oom-killer",
+    r"[Oo]ut of memory: Kill(?:ed)? process \d+|Memory cgroup out of memory: Kill",
+    r"oom-kill:constraint=",
+    r"[Dd]etected \d+ oom[-_]kill event",
+    r"[Rr]eason:\s+OOMKilled",
+)
+
+
+def oom_kills(log: Log) -> int | None:
+    """How many processes the kernel or a container killed for memory; None where the log mentions no such kill."""
+    if not any(word in log.text for word in ("oom", "OOMKilled", "ut of memory: Kill")):
+        return None
+    # The kernel writes several lines about one kill, so the most frequent form counts.
+    return max(sum(1 for _ in patterns.compile(form).finditer(log.text)) for form in _OOM_KILLS) or None
