@@ -44,7 +44,7 @@ def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return directory
 
 
-def assert_told(crash: Crash) -> None:
+def assert_whole(crash: Crash) -> None:
     assert crash.inputs[0].kind == "core"
     assert crash.exit and crash.exit.signal == "SIGSEGV"
     process = crash.processes[0]
@@ -56,7 +56,7 @@ def assert_told(crash: Crash) -> None:
 
 def test_a_core_becomes_a_process_with_its_threads_and_its_fault(core: Path, scratch: Path) -> None:
     crash = read(Source.of(core), 3)
-    assert_told(crash)
+    assert_whole(crash)
     assert sentences(crash.gaps) == ()
     assert crash.inputs[0].complete
     assert crash.inputs[0].id == 3
@@ -96,7 +96,7 @@ def test_a_compressed_core_is_unpacked_aside_and_nothing_is_left(
     packed = tmp_path / "core.python.0.1234"  # its name does not tell, as with systemd's
     packed.write_bytes(PACKERS[packer](core.read_bytes()))
     crash = read(Source.of(packed), 0)
-    assert_told(crash)
+    assert_whole(crash)
     assert sentences(crash.gaps) == ()
     assert list(scratch.iterdir()) == []
 
@@ -122,12 +122,12 @@ def test_a_core_through_a_pipe_is_spooled(core: Path, tmp_path: Path, scratch: P
     writer.start()
     crash = read(Source.of(pipe), 0)
     writer.join()
-    assert_told(crash)
+    assert_whole(crash)
     assert list(scratch.iterdir()) == []
 
 
 def test_the_bytes_of_a_core_that_a_program_has_are_spooled(core: Path, scratch: Path) -> None:
-    assert_told(read(Source.of(io.BytesIO(core.read_bytes())), 0))
+    assert_whole(read(Source.of(io.BytesIO(core.read_bytes())), 0))
     assert list(scratch.iterdir()) == []
 
 
@@ -160,7 +160,7 @@ def test_a_program_that_is_not_there_is_not_said_to_have_made_the_core(core: Pat
     crash = read(Source.of(core), 0, executable="/no/such/python")
     assert sentences(crash.gaps) == ("--executable /no/such/python: there is no such file, and it was not used",)
     assert crash.environment.interpreter == os.path.realpath(sys.executable)
-    assert_told(crash)
+    assert_whole(crash)
 
 
 def test_a_core_that_ends_in_its_headers_is_cut_off(core: Path, tmp_path: Path) -> None:
@@ -200,7 +200,7 @@ def test_where_a_core_has_no_room_a_sentence_says_what_to_do(core: Path, tmp_pat
 
 
 def test_zeros_take_no_room_on_the_disk(scratch: Path) -> None:
-    from triage.readers.spooling import as_file
+    from triage.readers.source import as_file
 
     with as_file(None, "core", b"begin", io.BytesIO(bytes(64 << 20) + b"end")) as path:
         status = os.stat(path)

@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 from dying import core_of
 
-from triage.stacks.core_file import NotACore, Segment, build_id_of, read_core
+from triage.stacks.core_file import NotACore, Segment, read_core
+from triage.stacks.core_modules import modules_of
+from triage.stacks.elf import build_id_of
 from triage.stacks.memory_map import Region
-from triage.stacks.named_files import NamedFiles
-from triage.stacks.program_files import program_files
+from triage.stacks.untrusted_paths import UntrustedPaths
 
 ON_LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="cores are made on Linux")
 
@@ -39,7 +40,7 @@ def test_the_notes_of_a_whole_core(core: Path) -> None:
     assert notes.pid in notes.threads
     assert not notes.is_cut_off
     assert notes.executable()
-    files = program_files(notes, NamedFiles())
+    files = modules_of(notes, UntrustedPaths())
     assert (files.absent, files.other, files.unproven, files.refused, files.is_crafted) == ((), (), (), (), False)
     program = notes.executable() or ""
     base = notes.map().base(program)
@@ -78,7 +79,7 @@ def test_damage_in_headers_and_notes_is_refused_or_survived(core: Path, tmp_path
             continue
         notes.executable()
         notes.map()
-        program_files(notes, NamedFiles())
+        modules_of(notes, UntrustedPaths())
 
 
 @ON_LINUX
@@ -95,7 +96,7 @@ def test_a_program_without_a_build_id_is_known_by_its_first_page(core: Path, tmp
     changed = changed._replace(files=(Region(base, base + 4096, "", 0, str(library)),), auxiliary=())
     for content, is_it in ((header(3), True), (header(3) + bytes(9000), True), (header(3) + b"x", False)):
         library.write_bytes(content)
-        files = program_files(changed, NamedFiles())
+        files = modules_of(changed, UntrustedPaths())
         assert (str(library) in files.usable, str(library) in files.other) == (is_it, not is_it)
 
 
@@ -109,7 +110,7 @@ def test_where_the_core_does_not_hold_which_build_it_was_a_file_that_can_be_it_i
     code = Segment(1 << 20, 8192, 0, 0, "r-x")
     for size, can_be_it in ((8192, True), (16384, False)):
         region = Region(1 << 20, (1 << 20) + size, "", 0, str(library))
-        files = program_files(notes._replace(segments=(code,), files=(region,), auxiliary=()), NamedFiles())
+        files = modules_of(notes._replace(segments=(code,), files=(region,), auxiliary=()), UntrustedPaths())
         assert (files.unproven, files.other) == (((str(library),), ()) if can_be_it else ((), (str(library),)))
         assert (str(library) in files.usable) == can_be_it
 
@@ -121,7 +122,7 @@ def test_a_core_in_which_an_address_has_two_contents_is_no_kernels(core: Path) -
     twice = next(segment for segment in notes.segments if segment.in_file)
     doubled = notes._replace(segments=(*notes.segments, twice))
     assert doubled.is_ambiguous
-    assert program_files(doubled, NamedFiles()).is_crafted
+    assert modules_of(doubled, UntrustedPaths()).is_crafted
 
 
 @pytest.mark.parametrize(

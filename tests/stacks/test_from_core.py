@@ -17,7 +17,7 @@ from dying import ON_X86_64, core_of, held, waiting
 
 from triage.crash import Thread
 from triage.frames import name_of
-from triage.stacks import Collected, from_core, modules
+from triage.stacks import Collected, from_core, gdb
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="these are cores of Linux")
 PYENV = Path.home() / ".pyenv" / "versions"
@@ -148,7 +148,7 @@ def test_huge_libraries_are_walked_through_stubs_and_have_their_names(
     import pygdbmi.IoManager  # noqa: F401
 
     usual = from_core(str(core))
-    monkeypatch.setattr(modules, "_HUGE", 0)  # now every library is one
+    monkeypatch.setattr(gdb, "_HUGE", 0)  # now every library is one
     monkeypatch.setattr(sys, "path", [entry for entry in sys.path if "site-packages" not in entry])
     stubbed = from_core(str(core))
     named = {frame.function for frame in crashed_thread(usual).native_stack if frame.function}

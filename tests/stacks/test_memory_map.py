@@ -1,10 +1,11 @@
-"""Which file or stack an address belongs to; an overflowing stack is told from a wild pointer by it."""
+"""Which file or stack an address belongs to, which tells an overflowing stack from a wild pointer."""
 
 from __future__ import annotations
 
 import os
 
-from triage.stacks.memory_map import MemoryMap, Region, of_process, stack_limit, thread_names
+from triage.stacks.memory_map import MemoryMap, Region
+from triage.stacks.process import map_of, stack_limit, thread_names
 
 MAIN = Region(0x7FF000, 0x800000, "rw-", 0, "[stack]")
 GUARD = Region(0x10000, 0x11000, "---")
@@ -37,8 +38,8 @@ def test_memory_without_a_guard_below_is_no_stack_whose_end_is_known() -> None:
 
 
 def test_our_own_map_names_our_own_libraries() -> None:
-    map = of_process(os.getpid())
-    assert any("libc" in path for path in map.files())
+    map = map_of(os.getpid())
+    assert any("libc" in (region.path or "") for region in map.regions)
     assert map.main_stack is not None
     assert thread_names(os.getpid())
     assert stack_limit(os.getpid()) is None or (stack_limit(os.getpid()) or 0) > 0

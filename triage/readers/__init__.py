@@ -1,4 +1,4 @@
-"""Bytes -> Crash. `read` finds out what an input is and hands it to the reader for that kind."""
+"""Bytes -> Crash. `read` finds out what an input is and gives it to the reader for that format."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import NamedTuple
 
 from triage.crash import Crash, Gap
 from triage.readers.interface import Reader, Unreadable
-from triage.readers.sniffing import PACKED, SNIFF_BYTES, sniff
+from triage.readers.magic import SNIFF_BYTES, Format, sniff
 from triage.readers.source import Source
 
 __all__ = ["Reader", "Source", "Unreadable", "of_one_process", "read"]
 
 
 class Hints(NamedTuple):
-    """What the person says beside the files: the program that left a core, where the files of a program lie."""
+    """What the person gives besides the files: the program that left a core, and where its DLLs are."""
 
     executable: str | None = None
     pe_directories: tuple[str, ...] = ()
@@ -36,7 +36,7 @@ def read(source: Source, input_id: int, executable: str | None = None, pe_direct
 
 
 def of_one_process(parts: list[Crash]) -> list[Crash]:
-    """What was read, with every core or dump of another process than the first one's left out, and so named."""
+    """What was read, without the cores and dumps of other processes than the first one; a gap names each of those."""
     kept: list[Crash] = []
     first: int | None = None
     for part in parts:
@@ -55,29 +55,29 @@ def of_one_process(parts: list[Crash]) -> list[Crash]:
 _DUMPS = {"core": "core", "minidump": "dump"}
 
 
-def _reader_for(kind: str, label: str, path: str | None, hints: Hints) -> Reader:
-    """The reader for a kind of bytes; each is imported only when it is needed."""
-    if kind == "log":
+def _reader_for(format: Format, label: str, path: str | None, hints: Hints) -> Reader:
+    """The reader for a format; each is imported only when it is needed."""
+    if format == "log":
         from triage.readers.log import LogReader
 
         return LogReader()
-    if kind == "core":
+    if format == "core":
         from triage.readers.core import CoreReader
 
         return CoreReader(path, hints.executable)
-    if kind == "minidump":
+    if format == "minidump":
         from triage.readers.minidump.reader import MinidumpReader
 
         return MinidumpReader(path, hints.pe_directories)
-    if kind in PACKED:
-        from triage.readers.unpacking import PackedReader
+    if format == "gzip" or format == "xz" or format == "zstd":
+        from triage.readers.compressed import CompressedReader
 
-        return PackedReader(kind, lambda inner: _reader_for(inner, label, None, hints))
-    raise Unreadable(f"{label}: {_REFUSALS[kind]}")
+        return CompressedReader(format, lambda inner: _reader_for(inner, label, None, hints))
+    raise Unreadable(f"{label}: {_REFUSALS[format]}")
 
 
 _ONLY = "this version reads logs, pasted text, minidumps and Linux cores"
-_REFUSALS = {
+_REFUSALS: dict[Format, str] = {
     "kernel-dump": "this is a dump of the Windows kernel, of a blue screen and not of a program; a driver is to blame "
     "then, mostly the graphics driver.",
     "program": "this is a program or a library, not a core dump; give the core that it left, or its console output.",

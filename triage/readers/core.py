@@ -1,10 +1,10 @@
-"""A core file -> Crash: its notes say who died of what, the collectors of `native` say where."""
+"""A core file -> Crash: its notes say which thread died of what, `stacks` says where."""
 
 from __future__ import annotations
 
 from triage.crash import Crash, Environment, Gap, Input, Place, Process
 from triage.readers.interface import Stream, Unreadable
-from triage.readers.spooling import as_file
+from triage.readers.source import as_file
 from triage.stacks import from_core
 from triage.stacks.core_file import CoreFile, NotACore, read_core
 
@@ -12,14 +12,14 @@ _MIB = 1024 * 1024
 
 
 class CoreReader:
-    """Reads ELF cores. `path` is a file that holds the bytes already, `executable` the program that was named."""
+    """Reads ELF cores. `path` is the file, if there is one, and `executable` the program that the person gave."""
 
     def __init__(self, path: str | None = None, executable: str | None = None) -> None:
         self._path = path
         self._executable = executable
 
     def read(self, name: str, input_id: int, head: bytes, rest: Stream) -> Crash:
-        """The facts in a core; what it does not hold, or what is missing here to read it, is said in `gaps`."""
+        """The facts in a core; `gaps` has what it does not hold, and what is missing here to read it."""
         with as_file(self._path, name, head, rest) as path:
             try:
                 core = read_core(path)
@@ -56,22 +56,22 @@ def _crash(core: CoreFile, name: str, input_id: int, executable: str | None) -> 
 
 
 def _limits(core: CoreFile, name: str, *, died: bool) -> tuple[Gap, ...]:
-    """What the file itself cannot tell."""
-    said = []
+    """What the file itself does not hold."""
+    found = []
     if core.is_cut_off:
         share = f"{_size(core.size)} of {_size(core.whole)}"
         detail = f"{name} is cut off: {share} are there; lift 'ulimit -c' or the disk's limit for a whole one"
-        said.append(Gap("input", "cut-off", "raise-limit", name, detail))
+        found.append(Gap("input", "cut-off", "raise-limit", name, detail))
     if core.is_damaged:
         detail = f"{name} is damaged: some of its headers point outside of it; copy it again if you can"
-        said.append(Gap("input", "damaged", "copy-again", name, detail))
+        found.append(Gap("input", "damaged", "copy-again", name, detail))
     if not core.threads:
         detail = f"{name} has no notes that can be read: who died of what is not told"
-        said.append(Gap("input", "damaged", None, name, detail))
+        found.append(Gap("input", "damaged", None, name, detail))
     elif not died:
         detail = f"{name} names no deadly signal: it was taken from a process that was alive"
-        said.append(Gap("input", "alive", None, name, detail))
-    return tuple(said)
+        found.append(Gap("input", "alive", None, name, detail))
+    return tuple(found)
 
 
 def _size(count: int) -> str:

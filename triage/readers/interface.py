@@ -1,4 +1,4 @@
-"""What a reader must do, and how it says that it cannot."""
+"""What a reader must do, and how it reports that it cannot."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from triage.crash import Crash
 
 
 class Unreadable(Exception):
-    """An input that could not be read; the text is one sentence with what to try."""
+    """An input that could not be read; the text is one sentence that says what to try."""
 
 
 class Stream(Protocol):

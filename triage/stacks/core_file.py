@@ -8,12 +8,11 @@ from __future__ import annotations
 import errno
 import os
 import struct
-from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any, BinaryIO, NamedTuple
 
+from triage.stacks.elf import build_id_in, notes
 from triage.stacks.memory_map import MemoryMap, Region
-from triage.stacks.named_files import opened
 
 # More than any machine has; a header that says so is damaged.
 _LARGEST = 1 << 46
@@ -24,9 +23,7 @@ _ARGUMENTS, _MOST_ARGUMENTS = 4 << 20, 1000
 _NT_PRSTATUS, _NT_PRPSINFO, _NT_AUXV = 1, 3, 6
 _NT_SIGINFO, _NT_FILE = 0x53494749, 0x46494C45
 _AT_PHDR, _AT_ENTRY, _AT_RANDOM, _AT_EXECFN = 3, 9, 25, 31
-_PT_NOTE = 4
 _ET_CORE, _HEADER_SIZE = 4, 64
-_GNU_BUILD_ID = 3
 # fmt: off
 _X86_64_REGISTERS = [
     "r15", "r14", "r13", "r12", "rbp", "rbx", "r11", "r10", "r9", "r8",
@@ -38,11 +35,11 @@ _HIDDEN = {"orig_rax", "cs"}
 
 
 class NotACore(Exception):
-    """The file is no core that can be read; the text says in a few words what it is instead."""
+    """The file cannot be read as a core; the text says in a few words what it is instead."""
 
 
 class Segment(NamedTuple):
-    """A piece of memory: where it was, how much of it the file should hold, and from where on."""
+    """A piece of memory: its address and size, and where the file should hold how much of it."""
 
     start: int
     size: int
@@ -52,7 +49,7 @@ class Segment(NamedTuple):
 
 
 class CoreFile(NamedTuple):
-    """The facts in a core's notes. `size` of `whole` bytes are there; less means that the file is cut off."""
+    """The facts in a core's notes. Of `whole` bytes `size` are there; fewer mean that the file is cut off."""
 
     path: str
     size: int
@@ -68,7 +65,7 @@ class CoreFile(NamedTuple):
     pid: int | None = None
     command: str | None = None
     notes_whole: bool = True
-    # some headers point to where no file reaches
+    # some headers point to beyond any possible file
     is_damaged: bool = False
 
     @property
@@ -77,7 +74,7 @@ class CoreFile(NamedTuple):
         return self.size < self.whole
 
     def memory(self, address: int, size: int) -> bytes:
-        """Bytes of the process's memory, fewer or none where the file does not have them."""
+        """Bytes of the process's memory; fewer, or none, where the file does not have them."""
         for segment in self.segments:
             if segment.start <= address < segment.start + segment.in_file:
                 inside = address - segment.start
@@ -100,7 +97,7 @@ class CoreFile(NamedTuple):
         return MemoryMap(map.regions, map.at(top) if top else None)
 
     def executable(self) -> str | None:
-        """The program that ran: the file whose program headers the kernel handed over, else the name it was given."""
+        """The program: the file whose headers the kernel passed to it, else the name it was started by."""
         auxiliary = dict(self.auxiliary)
         for entry in (_AT_PHDR, _AT_ENTRY):
             for region in self.files:
@@ -110,7 +107,7 @@ class CoreFile(NamedTuple):
         return os.fsdecode(name) if name.startswith(b"/") else None
 
     def command_line(self) -> str | None:
-        """The whole command line, from where the kernel put it; the note has its first eighty characters only."""
+        """The whole command line, from the stack; the note has only its first eighty characters."""
         top = dict(self.auxiliary).get(_AT_EXECFN)
         stack = self.map().at(top) if top and self.command else None
         if stack is None or self.command is None:
@@ -118,7 +115,7 @@ class CoreFile(NamedTuple):
         start = max(stack.start, stack.end - _ARGUMENTS)
         memory = self.memory(start, stack.end - start)
         at = memory.replace(b"\0", b" ").find(self.command.encode("utf-8", "replace"))
-        # Arguments follow each other as texts; how many they are stands before the first of the pointers to them.
+        # The arguments are one text after another; their number comes before the first of the pointers to them.
         pointer = memory.find(struct.pack("<Q", start + at)) if at >= 0 else -1
         if pointer < 8:
             return self.command
@@ -128,49 +125,13 @@ class CoreFile(NamedTuple):
 
     @property
     def is_ambiguous(self) -> bool:
-        """Whether an address has two contents: readers then differ in what they see."""
+        """Whether an address is held twice: two programs that read the core may then see different bytes."""
         held = sorted(segment for segment in self.segments if segment.in_file)
         return any(a.start + a.in_file > b.start for a, b in pairwise(held))
 
     def build_id(self, base: int) -> bytes | None:
         """The build identifier of the program file that was loaded at an address, if the core has its first page."""
         return build_id_in(self.memory(base, 4096))
-
-
-def build_id_of(path: str) -> bytes | None:
-    """The build identifier of a program file; None for one that is not there or has none."""
-    try:
-        return build_id_in(opened(os.path.realpath(path)).head)
-    except (OSError, ValueError):
-        return None
-
-
-def build_id_in(page: bytes) -> bytes | None:
-    """The build identifier that stands behind the program headers, in the first page of a program file."""
-    if len(page) < 64 or page[:6] != b"\x7fELF\x02\x01":
-        return None
-    table, size, count = (*struct.unpack_from("<Q", page, 32), *struct.unpack_from("<HH", page, 54))
-    for number in range(count):
-        at = table + number * size
-        if size < 56 or at + 56 > len(page):
-            return None
-        kind, _, offset, _, _, length = struct.unpack_from("<IIQQQQ", page, at)
-        if kind == _PT_NOTE:
-            for type_, owner, content in _notes(page[offset : offset + length]):
-                if type_ == _GNU_BUILD_ID and owner == b"GNU":
-                    return content
-    return None
-
-
-def _notes(data: bytes) -> Iterator[tuple[int, bytes, bytes]]:
-    at = 0
-    while at + 12 <= len(data):
-        owner, content, type_ = struct.unpack_from("<III", data, at)
-        start = at + 12 + (owner + 3) // 4 * 4
-        if start + content > len(data):
-            return
-        yield type_, data[at + 12 : at + 12 + owner].rstrip(b"\0"), data[start : start + content]
-        at = start + (content + 3) // 4 * 4
 
 
 def read_core(path: str) -> CoreFile:
@@ -186,8 +147,8 @@ def read_core(path: str) -> CoreFile:
         except OSError as error:
             if error.errno not in (errno.EINVAL, errno.EOVERFLOW):
                 raise
-            raise NotACore("its header is damaged") from error  # it points to where no file reaches
-        except Exception as error:  # pyelftools raises whatever its parts raise over damaged data
+            raise NotACore("its header is damaged") from error  # it points to beyond any possible file
+        except Exception as error:  # over damaged data pyelftools raises all kinds of exceptions
             raise NotACore("its header is damaged") from error
 
 
@@ -235,13 +196,13 @@ def _segment(header: Any) -> Segment:
 
 
 def _with_notes(core: CoreFile, data: bytes, machine: str) -> CoreFile:
-    for type_, owner, content in _notes(data):
+    for type_, owner, content in notes(data):
         if owner not in (b"CORE", b"LINUX"):
             continue
         try:
             core = _with_note(core, type_, content, machine)
         except struct.error:
-            continue  # shorter than it must be: the other notes still stand
+            continue  # too short; the other notes still count
     return core
 
 
@@ -249,7 +210,7 @@ def _with_note(core: CoreFile, type_: int, content: bytes, machine: str) -> Core
     if type_ == _NT_PRSTATUS:
         (tid,) = struct.unpack_from("<i", content, 32)
         core = core._replace(threads=(*core.threads, tid))
-        if len(core.threads) == 1:  # the kernel writes the thread that the signal hit first
+        if len(core.threads) == 1:  # the kernel writes the thread that got the signal first
             (signal,) = struct.unpack_from("<h", content, 12)
             core = core._replace(signal=signal or core.signal, registers=_registers(content, machine))
     elif type_ == _NT_PRPSINFO:

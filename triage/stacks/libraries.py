@@ -1,4 +1,4 @@
-"""The native libraries of a process, with the version that the file's name or its wheel tells; none is opened."""
+"""The native libraries of a process, with versions from file names and wheels; no library is opened."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from collections.abc import Collection, Iterable
 
 from triage.crash import Library, base_name
 
-# The version in a file's name. One number alone is that of the interface and tells no release, so two are asked for.
+# The version in a file name. A single number is the version of the interface, not a release, so two are required.
 _VERSIONS = (
     re.compile(r"^libpython(?P<version>\d\.\d+)"),
     re.compile(r"\.so\.(?P<version>\d+(?:\.\d+)+)$"),
-    # OpenBLAS writes its own beside a mark of the build: libopenblasp-r0.3.21.so, libopenblas64_p-r0-0cf96a72.3.23.so
+    # OpenBLAS adds its version and a mark of the build: libopenblasp-r0.3.21.so, libopenblas64_p-r0-0cf96a72.3.23.so
     re.compile(r"-r(?P<first>0)-[0-9a-f]{8}\.(?P<version>\d+\.\d+)(?:\.dev)?\.so"),
     re.compile(r"-r?(?P<version>\d+(?:\.\d+)+)(?:\.dev)?\.so"),
     re.compile(r"[^\d.]\d*\.(?P<version>\d+(?:\.\d+)+)\.dylib$"),
 )
 _IS_LIBRARY = re.compile(r"\.so(?:\.|$)|\.dylib$|\.(?:dll|pyd)$", re.IGNORECASE)
 _CUDNN = re.compile(r"(?i)libcudnn\.so|libcudnn\.\d*\.?dylib|cudnn64_\d+\.dll")
-# Of each of these a process should have one; a second copy keeps books of its own about the same things.
+# A process should have one of each of these; a second copy has its own state for the same things.
 _ONE_OF = (
     ("OpenMP runtime", re.compile(r"(?i)^(?:lib(?:iomp5|omp5?|omp\d{3}|gomp|iomp5md)(?:md)?\b|vcomp\d+)")),
     ("protobuf", re.compile(r"^libprotobuf(?:-[0-9a-f]{8})?(?:\.|$)")),
@@ -29,12 +29,12 @@ _ONE_OF = (
     ("C++ runtime", re.compile(r"^libstdc\+\+")),
 )
 _IN_PACKAGES = re.compile(r"^(?P<packages>.*[/\\](?:site|dist)-packages)[/\\](?P<folder>[^/\\]+)[/\\](?P<part>[^/\\]+)")
-# Which distributions fill a folder of site-packages, where its name is not theirs.
+# The distributions that install a folder of site-packages under another name.
 _FILLED_BY = {"tensorflow": ("tensorflow", "tf_nightly")}
 
 
 def paths_of(pid: int) -> tuple[str, ...]:
-    """The files of the libraries of a process that is still there."""
+    """The files of the libraries of a live process."""
     try:
         with open(f"/proc/{pid}/maps", encoding="utf-8", errors="replace") as maps:
             return paths_in(maps.read())
@@ -43,34 +43,34 @@ def paths_of(pid: int) -> tuple[str, ...]:
 
 
 def paths_in(maps: str) -> tuple[str, ...]:
-    """The files of the libraries that a maps text names, in the order of their addresses."""
+    """The files of the libraries in the text of a /proc/PID/maps, in the order of their addresses."""
     paths = (fields[5] for line in maps.splitlines() if len(fields := line.split(None, 5)) == 6)
-    return tuple(dict.fromkeys(path for path in map(_still_there, paths) if _is_library(path)))
+    return tuple(dict.fromkeys(path for path in map(_undeleted, paths) if _is_library(path)))
 
 
-def libraries_at(paths: Iterable[str], unasked: Collection[str] = ()) -> tuple[Library, ...]:
-    """The libraries with these files, those first of which a process should have one only.
+def libraries_at(paths: Iterable[str], untrusted: Collection[str] = ()) -> tuple[Library, ...]:
+    """The libraries in these files; those come first of which a process should have only one.
 
-    The folders of those in `unasked` are not looked into.
+    The folders of `untrusted` files are not read.
     """
-    files = [path for path in map(_still_there, paths) if _is_library(path)]
-    return _most_telling_first(dict.fromkeys(_library(path, unasked=path in unasked) for path in files))
+    files = [path for path in map(_undeleted, paths) if _is_library(path)]
+    return _most_relevant_first(dict.fromkeys(_library(path, is_untrusted=path in untrusted) for path in files))
 
 
 def libraries_with(files: Iterable[tuple[str, str | None]]) -> tuple[Library, ...]:
-    """The same for files of another machine, each with the version that a dump tells of it."""
+    """The same for files of another machine, each with the version that a dump has for it."""
     found: dict[Library, None] = {}
     for path, version in files:
         name = base_name(path)
         if _is_library(path):
             found[Library("cudnn" if _CUDNN.match(name) else name, version or _version_in_name(name))] = None
-    return _most_telling_first(found)
+    return _most_relevant_first(found)
 
 
 def loaded_twice(paths: Iterable[str]) -> tuple[str, ...]:
-    """A sentence for each thing that a process has two of: OpenMP runtimes, protobufs, cuDNNs."""
+    """A sentence for each kind of library that is loaded twice: OpenMP runtimes, protobufs, cuDNNs."""
     kinds: dict[str, list[str]] = {}
-    for path in dict.fromkeys(map(_still_there, paths)):
+    for path in dict.fromkeys(map(_undeleted, paths)):
         if kind := _kind(base_name(path)):
             kinds.setdefault(kind, []).append(path)
     return tuple(
@@ -80,17 +80,17 @@ def loaded_twice(paths: Iterable[str]) -> tuple[str, ...]:
     )
 
 
-def _most_telling_first(found: Iterable[Library]) -> tuple[Library, ...]:
+def _most_relevant_first(found: Iterable[Library]) -> tuple[Library, ...]:
     return tuple(sorted(found, key=lambda library: not (library.name == "cudnn" or _kind(library.name))))
 
 
 def _is_library(path: str) -> bool:
-    # Python's own modules are in every process and say nothing.
-    ours = path[:1] in ("[", "") or "/lib-dynload/" in path
-    return not ours and bool(_IS_LIBRARY.search(base_name(path)))
+    # Python's own modules are in every process and mean nothing.
+    is_python = path[:1] in ("[", "") or "/lib-dynload/" in path
+    return not is_python and bool(_IS_LIBRARY.search(base_name(path)))
 
 
-def _still_there(path: str) -> str:
+def _undeleted(path: str) -> str:
     return path.strip().removesuffix(" (deleted)")
 
 
@@ -98,10 +98,10 @@ def _kind(name: str) -> str | None:
     return next((kind for kind, pattern in _ONE_OF if pattern.search(name)), None)
 
 
-def _library(path: str, *, unasked: bool) -> Library:
+def _library(path: str, *, is_untrusted: bool) -> Library:
     name = base_name(path)
-    version = (None if unasked else _version_of_wheel(path)) or _version_in_name(name)
-    # A log tells cuDNN's version without a file, and signatures ask for it by this name.
+    version = (None if is_untrusted else _version_of_wheel(path)) or _version_in_name(name)
+    # A log has the version of cuDNN without a file, and signatures look for it by this name.
     return Library("cudnn" if _CUDNN.match(name) else name, version)
 
 
@@ -114,13 +114,13 @@ def _version_in_name(name: str) -> str | None:
 
 
 def _version_of_wheel(path: str) -> str | None:
-    """The release of the wheel that brought a library; only of NVIDIA's and TensorFlow's, which name the folder."""
+    """The release of the wheel that a library is from; only for NVIDIA and TensorFlow, whose folders are known."""
     match = _IN_PACKAGES.match(path)
     if match is None:
         return None
     folder, part = match["folder"], match["part"]
     prefixes = (f"nvidia_{part}",) if folder == "nvidia" else _FILLED_BY.get(folder, ())
-    # What lies in a folder of its own below tensorflow/ may be anything, its own libraries carry its name.
+    # A folder below tensorflow/ may hold anything; TensorFlow's own libraries have its name.
     if not prefixes or (folder == "tensorflow" and not base_name(path).startswith("libtensorflow")):
         return None
     try:

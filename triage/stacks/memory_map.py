@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from bisect import bisect_right
 from collections.abc import Iterable
 from typing import NamedTuple
 
-# The kernel keeps this much free below the main stack; a pointer in there has run off the stack's end.
+# The kernel keeps this much free below the main stack; a pointer into it has run off the end of the stack.
 _GUARD_GAP = 1 << 20
-_DELETED = " (deleted)"
 
 
 class Region(NamedTuple):
@@ -51,15 +49,11 @@ class MemoryMap:
         return region is not None and "x" in region.permissions
 
     def base(self, path: str) -> int | None:
-        """The address at which a file's first byte stands, or would stand."""
+        """The address of a file's first byte, also where that byte itself is not mapped."""
         return self._bases.get(path)
 
-    def files(self) -> list[str]:
-        """Every mapped file, once."""
-        return list(self._bases)
-
     def stack(self, pointer: int) -> tuple[Region, bool] | None:
-        """The stack that a pointer belongs to, also one it has just run off, and whether it is the main thread's."""
+        """The stack that a pointer is on, or has just run off, and whether it is the main thread's."""
         main = self.main_stack
         if main and main.start - _GUARD_GAP <= pointer < main.end:
             return main, True
@@ -67,49 +61,13 @@ class MemoryMap:
         if number < 0:
             return None
         found, above = self.regions[number], self.regions[number + 1 : number + 2]
-        if _is_guard(found) and pointer < found.end:  # it ran into the guard page; the stack begins right above
+        if _is_guard(found) and pointer < found.end:  # it ran into the guard page, right below the stack
             return (above[0], False) if above and above[0].start == found.end else None
         below = self.regions[number - 1] if number else None
         if pointer < found.end and below and below.end == found.start and _is_guard(below):
             return found, False
-        return None  # not a stack of the C library's making: how large it may grow is unknown
+        return None  # the C library did not make this stack: how far it may grow is unknown
 
 
 def _is_guard(region: Region) -> bool:
     return not set(region.permissions) & set("rwx") and region.path is None
-
-
-def of_process(pid: int) -> MemoryMap:
-    """The map of a living process; raises OSError when it is gone or may not be looked at."""
-    with open(f"/proc/{pid}/maps", encoding="utf-8", errors="surrogateescape") as file:
-        return MemoryMap(_region(line) for line in file)
-
-
-def _region(line: str) -> Region:
-    fields = line.rstrip("\n").split(None, 5)
-    start, end = (int(part, 16) for part in fields[0].split("-"))
-    path = fields[5] if len(fields) > 5 else None
-    return Region(start, end, fields[1].rstrip("ps"), int(fields[2], 16), path.removesuffix(_DELETED) if path else None)
-
-
-def stack_limit(pid: int) -> int | None:
-    """The soft limit of the main thread's stack, or None when there is none."""
-    try:
-        with open(f"/proc/{pid}/limits", encoding="ascii", errors="replace") as file:
-            line = next((line for line in file if line.startswith("Max stack size")), "")
-    except OSError:
-        return None
-    words = line.split()
-    return int(words[3]) if len(words) > 3 and words[3].isdigit() else None
-
-
-def thread_names(pid: int) -> dict[int, str]:
-    """The name of every thread of a living process by its number."""
-    names = {}
-    try:
-        for entry in os.listdir(f"/proc/{pid}/task"):
-            with open(f"/proc/{pid}/task/{entry}/comm", encoding="utf-8", errors="replace") as file:
-                names[int(entry)] = file.read().rstrip("\n")
-    except OSError:
-        pass  # it ended meanwhile: names are a nicety
-    return names

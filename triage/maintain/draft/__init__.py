@@ -21,7 +21,7 @@ from triage.maintain.draft.template import cause_text, signature_text
 from triage.maintain.prove import FAILED, lint_packs, test_signatures
 from triage.readers import Source, Unreadable
 from triage.readers.log.lines import read_lines
-from triage.readers.sniffing import SNIFF_BYTES, sniff
+from triage.readers.magic import SNIFF_BYTES, sniff
 from triage.redaction import redacted_text
 from triage.report import DIAGNOSED, NO_CRASH, UNKNOWN, Report
 

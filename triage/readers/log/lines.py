@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from triage.crash import LeftOut
 from triage.readers.interface import Stream
-from triage.readers.sniffing import utf16_without_mark
+from triage.readers.magic import utf16_without_mark
 
 # A week of training logs a few MB. Of a larger file the middle is left out.
 KEEP_HEAD = 16 * 1024 * 1024

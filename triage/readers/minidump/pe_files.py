@@ -16,7 +16,7 @@ from typing import Protocol
 from triage.readers.minidump.memory import AddressSpace
 from triage.readers.minidump.module_list import Module
 from triage.readers.minidump.pe import Header, Image, memory_image, read_header
-from triage.stacks.named_files import NamedFiles
+from triage.stacks.untrusted_paths import UntrustedPaths
 
 _SUFFIXES = (".dll", ".exe", ".pyd", ".drv", ".ocx", ".cpl", ".sys")
 _MAX_FILES_LOOKED_AT = 200_000
@@ -67,7 +67,7 @@ class ImageFinder:
         self._by_name: dict[str, list[str]] | None = None
         self._images: dict[Module, Image | None] = {}
         self._open: list[mmap.mmap] = []
-        self._files = NamedFiles(*self._directories)
+        self._files = UntrustedPaths(*self._directories)
         self.notes: list[str] = []
 
     def __enter__(self) -> ImageFinder:

@@ -51,7 +51,7 @@ from triage.readers.minidump.streams import (
     unloaded_of,
 )
 from triage.readers.minidump.walk import PROCESSORS, Threads, faulting_module
-from triage.readers.spooling import as_file
+from triage.readers.source import as_file
 
 _COMMIT_LIMIT = "commit limit (RAM and page file)"
 _Frames = tuple[NativeFrame, ...]

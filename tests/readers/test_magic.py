@@ -1,4 +1,4 @@
-"""What an input is, told from its bytes; every kind that is not text is refused in one sentence of its own."""
+"""The format of an input, from its bytes; each one that is not read has its own sentence of refusal."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from conftest import LOGS
 
 from triage.readers import Source, Unreadable, read
-from triage.readers.sniffing import SNIFF_BYTES, sniff, utf16_without_mark
+from triage.readers.magic import SNIFF_BYTES, sniff, utf16_without_mark
 
 LOG = b"2026-11-16 02:13:38.753865: F tensorflow/core/lib/png/png_io.cc:349] 'image' Must be non NULL\n"
 
@@ -46,7 +46,7 @@ NOT_TEXT = [
 
 
 @pytest.mark.parametrize(("head", "kind", "_"), NOT_TEXT)
-def test_a_kind_is_told_from_the_first_bytes(head: bytes, kind: str, _: str) -> None:
+def test_the_first_bytes_show_the_format(head: bytes, kind: str, _: str) -> None:
     assert sniff(head) == kind
 
 
@@ -76,7 +76,7 @@ def test_what_is_not_text_is_refused_in_one_sentence_that_names_the_file(
         (b"\x28\xb5\x2f\xfd" + bytes(64), "zstd"),
     ],
 )
-def test_cores_and_what_can_be_unpacked_are_told_apart(head: bytes, kind: str) -> None:
+def test_cores_and_compressed_files_are_recognised(head: bytes, kind: str) -> None:
     assert sniff(head) == kind
 
 

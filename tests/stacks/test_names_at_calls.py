@@ -6,25 +6,24 @@ from collections.abc import Iterable
 
 import pytest
 
-from triage.stacks import callers
-from triage.stacks.callers import named_at_calls
+from triage.stacks import native_stack
 from triage.stacks.memory_map import MemoryMap, Region
-from triage.stacks.stacks import RawFrame
+from triage.stacks.native_stack import RawFrame, named_at_calls
 
 BASE, LIBRARY = 0x10000, "/no/such/libop.so"
 MAP = MemoryMap([Region(BASE, BASE + 0x10000, "r-x", 0, LIBRARY)])
 
 
 def functions(monkeypatch: pytest.MonkeyPatch, **ends: int) -> list[list[int]]:
-    """A library with functions that end at these offsets, one behind the other; what it was asked is kept."""
+    """A library with functions that end at these offsets, one after another; what it was asked is kept."""
     asked: list[list[int]] = []
 
     def names_in(path: str, addresses: Iterable[int]) -> dict[int, str]:
         asked.append(list(addresses))
         return {a: name for a in asked[-1] if (name := next((n for n, end in ends.items() if a < end), None))}
 
-    monkeypatch.setattr(callers, "names_in", names_in)
-    monkeypatch.setattr(callers, "is_at_fixed_address", lambda path: False)
+    monkeypatch.setattr(native_stack, "names_in", names_in)
+    monkeypatch.setattr(native_stack, "is_at_fixed_address", lambda path: False)
     return asked
 
 
@@ -51,8 +50,8 @@ def test_names_of_c_plus_plus_are_those_that_people_write(monkeypatch: pytest.Mo
 
 
 def test_a_wrong_name_goes_also_where_the_right_one_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(callers, "names_in", lambda path, addresses: {0x100: "next"})
-    monkeypatch.setattr(callers, "is_at_fixed_address", lambda path: False)
+    monkeypatch.setattr(native_stack, "names_in", lambda path, addresses: {0x100: "next"})
+    monkeypatch.setattr(native_stack, "is_at_fixed_address", lambda path: False)
     assert named_at_calls(stack((0x900, "abort"), (0x100, "next")), MAP)[1].symbol is None
 
 

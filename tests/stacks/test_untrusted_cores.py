@@ -1,6 +1,6 @@
-"""Cores that name what must not be opened: neither we nor gdb nor pystack opens it, and the rest is still told.
+"""Cores that name what must not be opened: none of us, gdb and pystack opens it, and the rest is still reported.
 
-The file is a library of a real process until that has died; then something else stands in its place.
+The file is a library of a real process until that has died; then something else takes its place.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def crashed_thread(report: dict[str, Any]) -> dict[str, Any]:
     return thread
 
 
-def test_as_long_as_all_is_there_all_is_told(core: Path) -> None:
+def test_while_every_file_is_there_nothing_is_missing(core: Path) -> None:
     report = analyzed(core)
     assert "read" in {frame["function"] for frame in crashed_thread(report)["python_stack"]}
     assert not [sentence for sentence in report["not_observable"] if LIBRARY in sentence or DATA in sentence]
@@ -105,8 +105,8 @@ def test_a_library_that_is_a_pipe_now_is_not_opened(core: Path, through_link: bo
         pipe.rename(library)
         pipe = library
     report = analyzed(core, watched=pipe)
-    told = " ".join(report["not_observable"])
-    assert f"the core names {library}, which is a pipe, and pystack would open it" in told
+    gaps = " ".join(report["not_observable"])
+    assert f"the core names {library}, which is a pipe, and pystack would open it" in gaps
     # gdb is asked all the same, with that one library left out
     assert crashed_thread(report)["native_stack"]
     assert report["crash"]["processes"][0]["fault"]["address"] == "0x8"

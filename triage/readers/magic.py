@@ -1,10 +1,29 @@
-"""What kind of bytes an input is, told from its content and never from its name."""
+"""What format an input has, from its content and never from its name."""
 
 from __future__ import annotations
 
+from typing import Literal
+
+Format = Literal[
+    "log",
+    "minidump",
+    "kernel-dump",
+    "core",
+    "mac-core",
+    "program",
+    # compressed in a way that is read, or in another one
+    "gzip",
+    "xz",
+    "zstd",
+    "compressed",
+    "document",
+    "image",
+    "binary",
+]
+Packing = Literal["gzip", "xz", "zstd"]
 SNIFF_BYTES = 64 * 1024
 
-_MAGIC = (
+_MAGIC: tuple[tuple[bytes, Format], ...] = (
     (b"MDMP", "minidump"),
     (b"PAGEDU", "kernel-dump"),
     (b"\x1f\x8b", "gzip"),
@@ -20,8 +39,6 @@ _MAGIC = (
     (b"\xff\xd8\xff", "image"),
     (b"GIF8", "image"),
 )
-# What can be unpacked on the way.
-PACKED = ("gzip", "xz", "zstd")
 _ELF = b"\x7fELF"
 _ELF_CORE = 4
 _MACH = (b"\xcf\xfa\xed\xfe", b"\xce\xfa\xed\xfe")
@@ -31,14 +48,11 @@ _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _CONTROLS = bytes(frozenset(range(32)) - frozenset(b"\t\n\r\x07\x08\x0b\x0c\x1b\x1a"))
 
 
-def sniff(head: bytes) -> str:
-    """The kind of an input from its first bytes.
-
-    It is log, minidump, kernel-dump, core, program, mac-core, one of PACKED, compressed, document, image or binary.
-    """
-    for magic, kind in _MAGIC:
+def sniff(head: bytes) -> Format:
+    """The format of an input from its first bytes."""
+    for magic, name in _MAGIC:
         if head.startswith(magic):
-            return kind
+            return name
     if head.startswith(_ELF):
         return "core" if _elf_type(head) == _ELF_CORE else "program"
     if head.startswith(_MACH):
@@ -52,7 +66,7 @@ def sniff(head: bytes) -> str:
 
 
 def _elf_type(head: bytes) -> int:
-    """The field that tells programs, libraries and cores apart, in the byte order that the file names."""
+    """The field that tells programs, libraries and cores apart, in the byte order of the file."""
     return int.from_bytes(head[16:18], "big" if head[5:6] == b"\x02" else "little")
 
 

@@ -1,7 +1,7 @@
-"""Huge libraries made small: an ELF file with nothing but what unwinds, and names looked up in the original.
+"""ELF files, programs and libraries: their build ids, the names of functions, and a stub of a huge one for gdb.
 
-libtensorflow_cc has 1.2 million symbols in 800 MB. gdb takes half a minute to read them, and none of it is needed to
-walk a stack; the few names that are wanted in the end are found in one pass over the symbol table.
+libtensorflow_cc has 1.2 million symbols in 800 MB. gdb takes half a minute to read them, and walking a stack needs none
+of them: the stub holds the unwind tables alone. The few names needed later are found in one pass over the symbol table.
 """
 
 from __future__ import annotations
@@ -10,9 +10,11 @@ import mmap
 import os
 import struct
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from typing import BinaryIO, NamedTuple
+
+from triage.stacks.untrusted_paths import opened
 
 _HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
 _SECTION = struct.Struct("<IIQQQQIIQQ")
@@ -22,6 +24,8 @@ _ALLOCATED, _EXECUTABLE = 0x2, 0x4
 _FUNCTION, _INDIRECT_FUNCTION = 2, 10
 _FIXED = 2
 _PIECE = 1 << 20
+_PT_NOTE = 4
+_GNU_BUILD_ID = 3
 
 
 class _Section(NamedTuple):
@@ -35,8 +39,45 @@ class _Section(NamedTuple):
     alignment: int
 
 
+def build_id_of(path: str) -> bytes | None:
+    """The build identifier of a program file; None for one that is not there or has none."""
+    try:
+        return build_id_in(opened(os.path.realpath(path)).head)
+    except (OSError, ValueError):
+        return None
+
+
+def build_id_in(page: bytes) -> bytes | None:
+    """The build identifier in the first page of a program file, which comes after the program headers."""
+    if len(page) < 64 or page[:6] != b"\x7fELF\x02\x01":
+        return None
+    table, size, count = (*struct.unpack_from("<Q", page, 32), *struct.unpack_from("<HH", page, 54))
+    for number in range(count):
+        at = table + number * size
+        if size < 56 or at + 56 > len(page):
+            return None
+        kind, _, offset, _, _, length = struct.unpack_from("<IIQQQQ", page, at)
+        if kind == _PT_NOTE:
+            for type_, owner, content in notes(page[offset : offset + length]):
+                if type_ == _GNU_BUILD_ID and owner == b"GNU":
+                    return content
+    return None
+
+
+def notes(data: bytes) -> Iterator[tuple[int, bytes, bytes]]:
+    """Each note in a note segment: its type, its owner and its content."""
+    at = 0
+    while at + 12 <= len(data):
+        owner, content, type_ = struct.unpack_from("<III", data, at)
+        start = at + 12 + (owner + 3) // 4 * 4
+        if start + content > len(data):
+            return
+        yield type_, data[at + 12 : at + 12 + owner].rstrip(b"\0"), data[start : start + content]
+        at = start + (content + 3) // 4 * 4
+
+
 def write_stub(library: str, stub: str) -> None:
-    """Write the unwind tables of a library, with its code sections as empty shells, into a file of its own."""
+    """Write a small ELF file with the unwind tables of a library; its code sections are empty shells."""
     with open(library, "rb") as source, open(stub, "wb") as target:
         header, sections = _sections(source.fileno())
         tables = [s for s in sections if s.name == ".eh_frame" and s.type != _NOBITS]
@@ -72,13 +113,13 @@ def write_stub(library: str, stub: str) -> None:
 
 
 def is_at_fixed_address(path: str) -> bool:
-    """Whether a program runs at the addresses that its symbol table has, and not wherever it is loaded."""
+    """Whether a program runs at the very addresses in its symbol table, and not wherever it is loaded."""
     with open(path, "rb") as source:
         return _sections(source.fileno())[0][1] == _FIXED
 
 
 def names_in(library: str, addresses: Iterable[int]) -> dict[int, str]:
-    """The mangled names of the functions around some addresses of a library, as its own symbol table has them."""
+    """The mangled names of the functions around some addresses of a library, from its own symbol table."""
     wanted = sorted(set(addresses))
     if not wanted:
         return {}
@@ -99,7 +140,7 @@ def names_in(library: str, addresses: Iterable[int]) -> dict[int, str]:
 
 
 def _covering(data: mmap.mmap, table: _Section, wanted: list[int]) -> Iterable[tuple[int, int]]:
-    """Every wanted address with the place of a name whose function holds it."""
+    """Every wanted address with the offset of the name of a function that contains it."""
     lowest, highest = wanted[0], wanted[-1]
     end = min(table.offset + table.size, len(data))
     for piece in range(table.offset, end, _SYMBOL.size * 65536):
@@ -114,7 +155,7 @@ def _covering(data: mmap.mmap, table: _Section, wanted: list[int]) -> Iterable[t
 
 
 def _sections(descriptor: int) -> tuple[tuple[bytes, int, int, int], list[_Section]]:
-    """The beginning of the header and the sections of a 64-bit little-endian ELF file; ValueError for another."""
+    """The first fields of the header, and the sections, of a 64-bit little-endian ELF file; else ValueError."""
     raw = os.pread(descriptor, _HEADER.size, 0)
     if len(raw) < _HEADER.size or raw[:6] != b"\x7fELF\x02\x01":
         raise ValueError("not a 64-bit little-endian ELF file")
@@ -132,12 +173,12 @@ def _sections(descriptor: int) -> tuple[tuple[bytes, int, int, int], list[_Secti
 
 
 def _aligned(target: BinaryIO) -> int:
-    """Move on to the next multiple of 16 and say where that is."""
+    """Move to the next multiple of 16 and return it."""
     return target.seek((target.tell() + 15) & ~15)
 
 
 def _copy(source: int, section: _Section, target: BinaryIO) -> None:
-    """Copy a section piece by piece: 35 MB need not be in memory at once."""
+    """Copy a section piece by piece: 35 MB do not have to be in memory at once."""
     at, end = section.offset, section.offset + section.size
     while at < end and (piece := os.pread(source, min(_PIECE, end - at), at)):
         target.write(piece)

@@ -11,7 +11,7 @@ from building import sentences
 from conftest import LOGS
 
 from triage.crash import LeftOut
-from triage.readers import Source, Unreadable, read, unpacking
+from triage.readers import Source, Unreadable, compressed, read
 
 LOG = LOGS / "pool_window-2.21.log"
 
@@ -43,7 +43,7 @@ def test_a_compressed_log_that_is_cut_off_is_read_as_far_as_it_goes(keep: float,
     crash = read(Source.of(cut), 0)
     assert crash.logs[0].text.startswith("step 0 of the training")
     assert crash.logs[0].text.count("\n") > 20_000 * keep / 2
-    assert sentences(crash.gaps)[0] == f"{cut} is damaged (its end is missing); what stands before was read"
+    assert sentences(crash.gaps)[0] == f"{cut} is damaged (its end is missing); what comes before the damage was read"
     assert not crash.inputs[0].complete
     assert crash.partly_read == crash.inputs
     assert crash.inputs[0].left_out == LeftOut()
@@ -76,7 +76,7 @@ def test_an_image_in_a_compressed_file_is_refused_as_an_image(tmp_path: Path) ->
 
 
 def test_a_file_that_swells_without_end_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unpacking, "_ALWAYS", 8 << 20)
+    monkeypatch.setattr(compressed, "_ALWAYS", 8 << 20)
     path = tmp_path / "bomb.gz"
     path.write_bytes(gzip.compress(b"again and again\n" * (2 << 20)))
     with pytest.raises(Unreadable, match="which no log and no core does"):

@@ -1,4 +1,4 @@
-"""Compressed inputs, told from their content: what is inside is read as if it had been given unpacked."""
+"""Compressed inputs: what is inside is read as if it had been given unpacked."""
 
 from __future__ import annotations
 
@@ -9,50 +9,50 @@ from typing import BinaryIO, cast
 
 from triage.crash import Crash, Gap, Input, LeftOut
 from triage.readers.interface import Reader, Stream, Unreadable
-from triage.readers.sniffing import PACKED, SNIFF_BYTES, sniff
+from triage.readers.magic import SNIFF_BYTES, Format, Packing, sniff
 
-# A file may unpack to this much in any case; beyond it only as far as honest data compresses.
+# Every file may unpack to this much; beyond that only as far as honest data compresses.
 _ALWAYS = 4 << 30
 _HONEST_RATIO = 100
 
 
-class PackedReader:
-    """Unpacks as it reads. `reader_for` gives the reader for the kind of bytes that come out."""
+class CompressedReader:
+    """Unpacks as it reads. `reader_for` gives the reader for the format that is inside."""
 
-    def __init__(self, kind: str, reader_for: Callable[[str], Reader]) -> None:
-        self._kind = kind
+    def __init__(self, packing: Packing, reader_for: Callable[[Format], Reader]) -> None:
+        self._packing = packing
         self._reader_for = reader_for
 
     def read(self, name: str, input_id: int, head: bytes, rest: Stream) -> Crash:
-        """The facts in what is inside; where the packing is damaged, in what comes before that place."""
-        unpacked = Unpacked(self._kind, name, head, rest)
+        """The facts in what is inside; of a damaged file, in what comes before the damage."""
+        unpacked = Unpacked(self._packing, name, head, rest)
         inner = unpacked.read(SNIFF_BYTES)
-        kind = sniff(inner)
+        inside = sniff(inner)
         if unpacked.damage and not inner:
             raise Unreadable(f"{name} cannot be unpacked ({unpacked.damage}); copy it again, or give it unpacked.")
-        if kind in PACKED:
+        if inside in ("gzip", "xz", "zstd"):
             raise Unreadable(f"{name} is compressed twice; unpack it once.")
-        crash = self._reader_for(kind).read(name, input_id, inner, unpacked)
+        crash = self._reader_for(inside).read(name, input_id, inner, unpacked)
         if unpacked.damage is None:
             return crash
         inputs = tuple(_cut_off(entry) for entry in crash.inputs)
-        note = f"{name} is damaged ({unpacked.damage}); what stands before was read"
+        note = f"{name} is damaged ({unpacked.damage}); what comes before the damage was read"
         return crash._replace(inputs=inputs, gaps=(Gap("input", "damaged", "copy-again", name, note), *crash.gaps))
 
 
 def _cut_off(entry: Input) -> Input:
-    """An input whose end is missing; of a text nobody knows how much that is."""
+    """An input whose end is missing; how much is missing of a text is unknown."""
     return entry._replace(complete=False, left_out=LeftOut() if entry.kind == "log" else entry.left_out)
 
 
 class Unpacked:
-    """The bytes inside a compressed stream; `damage` says in a few words why they ended before their time."""
+    """The bytes inside a compressed stream; `damage` says in a few words why they ended too early."""
 
-    def __init__(self, kind: str, name: str, head: bytes, rest: Stream) -> None:
+    def __init__(self, packing: Packing, name: str, head: bytes, rest: Stream) -> None:
         self.damage: str | None = None
         self._name = name
         self._packed = _Counted(head, rest)
-        self._errors, self._file = _open(kind, self._packed)
+        self._errors, self._file = _open(packing, self._packed)
         self._given = 0
 
     def read(self, size: int = -1, /) -> bytes:
@@ -68,7 +68,7 @@ class Unpacked:
         if self.damage:
             return b""
         try:
-            # read1: a read that goes on until it has enough would lose all of it to an error at its end
+            # read1, because a read that collects all of `size` would lose everything to an error at its end
             piece = self._file.read1(size)
         except EOFError:
             self.damage = "its end is missing"
@@ -87,7 +87,7 @@ class Unpacked:
 
 
 class _Counted(io.RawIOBase):
-    """The packed bytes as a file that can only be read forward, and how many were taken."""
+    """The packed bytes as a file that can only be read forward, and how many have been read."""
 
     def __init__(self, head: bytes, rest: Stream) -> None:
         super().__init__()
@@ -110,14 +110,14 @@ class _Counted(io.RawIOBase):
         return len(data)
 
 
-def _open(kind: str, packed: _Counted) -> tuple[tuple[type[Exception], ...], io.BufferedIOBase]:
-    """The unpacked file, and what its module raises over damaged data."""
+def _open(packing: Packing, packed: _Counted) -> tuple[tuple[type[Exception], ...], io.BufferedIOBase]:
+    """The unpacked file, and what its module raises on damaged data."""
     file = cast(BinaryIO, packed)
-    if kind == "gzip":
+    if packing == "gzip":
         import gzip
 
         return (zlib.error, gzip.BadGzipFile), gzip.GzipFile(fileobj=file, mode="rb")
-    if kind == "xz":
+    if packing == "xz":
         import lzma
 
         return (lzma.LZMAError,), lzma.LZMAFile(file)

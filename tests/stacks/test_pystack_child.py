@@ -1,10 +1,10 @@
-"""Names that pystack cannot read are read where its log says that they stand."""
+"""Names that pystack cannot read are read at the addresses in its log."""
 
 from __future__ import annotations
 
 import struct
 
-from triage.stacks.code_names import UNREADABLE, Log, repaired
+from triage.stacks.pystack_child import UNREADABLE, AddressLog, repaired
 
 ASCII_HEAD = 48  # of Python 3.11
 NULS = "\0" * 4
@@ -15,7 +15,7 @@ class Process:
 
     def __init__(self) -> None:
         self.content: dict[int, bytes] = {}
-        self.log = Log("pystack")
+        self.log = AddressLog("pystack")
         self._next = 0x10000
 
     def string(self, text: str) -> int:
@@ -37,7 +37,7 @@ class Process:
         return self.content.get(page, b"")[address - page : address - page + size]
 
     def read(self, file: str, function: str, line: int, number: int) -> None:
-        """What pystack says while it reads a frame: of a wide name it says nothing more."""
+        """What pystack logs while it reads a frame; after a wide name it logs nothing more."""
         names = self.string(file), self.string(function)
         for text in (f"Copying frame number {number}", f"Copying code struct from address {self.code(*names):#x}"):
             self.log.debug(text)
@@ -80,4 +80,4 @@ def test_a_name_that_cannot_be_read_is_marked_and_never_zeros() -> None:
     assert repaired([[[NULS, 4, "main"]]], [(3, 11)], process.log, lambda address, size: b"") == marked
     other_lines = [[[NULS, 9, "main"]]]  # not the frames that the log told of
     assert repaired(other_lines, [(3, 11)], process.log, process.memory) == [[[UNREADABLE, 9, "main"]]]
-    assert repaired([[[NULS, 4, "main"]]], [(3, 11)], Log("silent"), process.memory) == marked
+    assert repaired([[[NULS, 4, "main"]]], [(3, 11)], AddressLog("silent"), process.memory) == marked
