@@ -22,6 +22,13 @@ class FaultDump(NamedTuple):
     threads: tuple[Thread, ...]
 
 
+def fatal_signal(line: str, place: Place | None = None) -> ExitStatus | None:
+    """The signal that a dump's first line names, as a status."""
+    fatal = pattern(_FATAL).search(line)
+    words = pattern(_WORDS).search(fatal[1]) if fatal else None
+    return status.from_words(words[0], place=place) if words else None
+
+
 def extract(log: Log) -> FaultDump:
     """The fatal error and the thread stacks of a faulthandler dump, if the log has one."""
     if "most recent call first" not in log.text and "Fatal Python error" not in log.text:
@@ -42,8 +49,7 @@ def extract(log: Log) -> FaultDump:
         if len(line) > _LONGEST_LINE:
             close()
         elif "Fatal Python error: " in line:
-            if (fatal := pattern(_FATAL).search(line)) and (words := pattern(_WORDS).search(fatal[1])):
-                exit_status = status.from_words(words[0], place=log.place(offset))
+            exit_status = fatal_signal(line, log.place(offset)) or exit_status
         elif head := pattern(_THREAD).match(line):
             close()
             open_thread = (head[3] or head[2], head[1] == "Current thread", log.place(offset))
