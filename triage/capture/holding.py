@@ -11,7 +11,7 @@ from triage import status
 from triage.capture import processes
 from triage.capture.command import shortened
 from triage.capture.faults import FaultDirectory, Note
-from triage.crash import ExitStatus, Fault, Gap, Library, Log, Memory, Resources, Thread
+from triage.crash import ExitStatus, Fault, Gap, Library, Memory, Resources, Thread
 
 # A dump is written in one go; when it has not grown for this long it is whole.
 _QUIET = 0.03
@@ -119,11 +119,12 @@ def _whole_dump(pid: int, faults: FaultDirectory) -> tuple[bytes, int | None]:
 
 
 def _signal_in(dump: bytes) -> int | None:
-    from triage.readers.log.ends import fault_dump
+    """The signal that the dump's first line names; the stacks below it are read later, with the other texts."""
+    from triage.readers.log.ends import fatal_signal
 
-    text = dump.decode("utf-8", "replace")
-    told = fault_dump(Log(0, text.splitlines())).exit
-    return told.signal_number if told else None
+    lines = dump.decode("utf-8", "replace").splitlines()
+    named = (fatal_signal(line) for line in reversed(lines) if "Fatal Python error: " in line)
+    return next((status.signal_number for status in named if status), None)
 
 
 def _let_die(pid: int, number: int | None) -> None:

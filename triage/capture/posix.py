@@ -40,8 +40,9 @@ def run(program: Program, options: Options) -> Outcome:
         return Outcome(code, number, None)
 
     def facts() -> Crash:
-        from triage.capture.assembling import crash_of
+        from triage.capture.assemble import crash_of
+        from triage.capture.remains import remains_of
 
-        return crash_of(program, ended, note)
+        return crash_of(program, remains_of(program, ended, note))
 
     return Outcome(code, number, facts)

@@ -44,7 +44,6 @@ class Ended(NamedTuple):
     stopped_by: str | None
     stopped_after: float
     interrupted: bool
-    hooked: frozenset[int]
     logs: tuple[tuple[str, bytes], ...]
     output_is_read: bool
     kills_before: OomCounters
@@ -108,7 +107,6 @@ class Supervisor:
             stopped_by=self._stopped_by,
             stopped_after=self._stopped_after,
             interrupted=self._interrupts.came,
-            hooked=self._faults.look().hooked,
             logs=tuple(self._console.logs()),
             output_is_read=self._console.output_is_read,
             kills_before=kills,

@@ -53,8 +53,9 @@ def run(program: Program, options: Options) -> Outcome:
         said = tuple(f"the dump is {path}" for path in ended.dumps.values())
 
     def facts() -> Crash:
-        from triage.capture.windows.assembling import crash_of
+        from triage.capture.assemble import crash_of
+        from triage.capture.windows.remains import remains_of
 
-        return crash_of(program, ended)
+        return crash_of(program, remains_of(program, ended))
 
     return Outcome(code, None, facts, said)

@@ -214,6 +214,13 @@ class FaultDump(NamedTuple):
     threads: tuple[Thread, ...]
 
 
+def fatal_signal(line: str, place: Place | None = None) -> ExitStatus | None:
+    """The signal that the first line of a dump names, as a status."""
+    fatal = patterns.compile(_FATAL).search(line)
+    words = patterns.compile(_FATAL_WORDS).search(fatal[1]) if fatal else None
+    return status.from_words(words[0], place=place) if words else None
+
+
 def fault_dump(log: Log) -> FaultDump:
     """The fatal error and the thread stacks of a faulthandler dump, if the log has one."""
     if "most recent call first" not in log.text and "Fatal Python error" not in log.text:
@@ -234,9 +241,7 @@ def fault_dump(log: Log) -> FaultDump:
         if len(line) > _LONGEST_LINE:
             close()
         elif "Fatal Python error: " in line:
-            fatal = patterns.compile(_FATAL).search(line)
-            if fatal and (words := patterns.compile(_FATAL_WORDS).search(fatal[1])):
-                exit_status = status.from_words(words[0], place=log.place(offset))
+            exit_status = fatal_signal(line, log.place(offset)) or exit_status
         elif head := patterns.compile(_THREAD).match(line):
             close()
             open_thread = (head[3] or head[2], head[1] == "Current thread", log.place(offset))

@@ -12,7 +12,7 @@ from triage.capture.windows.live import winapi
 from triage.capture.windows.watching import Watch
 
 if TYPE_CHECKING:
-    from triage.capture.windows.ended import Ended
+    from triage.capture.windows.remains import Ended
 
 
 class PlainProgram:

@@ -14,10 +14,10 @@ from triage.capture.command import CannotStart, Program
 from triage.capture.faults import FaultDirectory
 from triage.capture.interrupts import Interrupts
 from triage.capture.windows.dumps import DumpPlaces
-from triage.capture.windows.ended import Ended
 from triage.capture.windows.live.debugging import DebuggedProgram
 from triage.capture.windows.live.plain import PlainProgram
 from triage.capture.windows.live.streams import Streams
+from triage.capture.windows.remains import Ended
 
 _LOOK_EVERY = 100
 _NOT_FOUND, _NO_PROGRAM = (2, 3), 193
@@ -80,7 +80,6 @@ class Runner:
         return Ended(
             pid=self._child.pid,
             exit_code=code,
-            seconds=time.monotonic() - began,
             processes=tuple(self._child.watch.processes.values()),
             dumps=self._child.dumps,
             notes={pid: self._faults.note(pid) for pid in seen} if failed else {},
@@ -89,7 +88,6 @@ class Runner:
             peaks=self._child.peaks,
             stopped_by=stopped_by,
             stopped_after=stopped_after,
-            interrupted=self._interrupts.came,
             debugged=self._debugged,
             logs=tuple(self._streams.logs()) if failed else (),
             errors_are_read=self._streams.errors_are_read,

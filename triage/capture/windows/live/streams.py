@@ -91,15 +91,14 @@ class Streams:
                 return
 
     def logs(self) -> list[tuple[str, bytes]]:
-        """What was said, by name."""
+        """What was printed where we can read it, by the name of the stream."""
         name = "output" if self._both else "stderr"
-        if self._screen is not None:
-            self._files = [entry for entry in self._files if entry[0] == 1]
-            shown = self._screen.new_text().encode()
-            return [*(("stdout", _tail_of(fd, start)) for fd, start in self._files), (name, shown)]
-        if self._files:
-            return [("stdout" if fd == 1 else name, _tail_of(fd, start)) for fd, start in self._files]
-        return [(name, self.kept.content)]
+        files = [("stdout" if fd == 1 else name, _tail_of(fd, start)) for fd, start in self._files]
+        if any(fd == 2 for fd, _ in self._files) or not self.errors_are_read:
+            return files
+        # Standard output in a file says nothing about the errors, which went elsewhere.
+        errors = self._screen.new_text().encode() if self._screen is not None else self.kept.content
+        return [*files, (name, errors)]
 
     def leave_to_a_copier(self) -> None:
         """Go on passing on, in a process of its own, what a process that outlives the program still has to say."""

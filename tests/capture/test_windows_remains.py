@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from building import sentences
 
+from triage.capture.assemble import crash_of
 from triage.capture.command import Program
 from triage.capture.faults import Note
-from triage.capture.windows.assembling import _joined, crash_of, status_of
-from triage.capture.windows.ended import Ended
+from triage.capture.windows.remains import Ended, remains_of, status_of
 from triage.capture.windows.watching import Raised, Watched
-from triage.crash import Crash, NativeFrame, PythonFrame, Thread
+from triage.crash import Crash
 
 FAST_FAIL, ACCESS_VIOLATION = 0xC0000409, 0xC0000005
 HOOKED = Note(hooked=True)
@@ -35,7 +35,6 @@ def ended(*processes: Watched, **more: Any) -> Ended:
     settings: dict[str, Any] = {
         "pid": root.pid,
         "exit_code": root.exit_code,
-        "seconds": 1.0,
         "processes": processes,
         "dumps": {},
         "notes": {process.pid: HOOKED for process in processes},
@@ -44,7 +43,6 @@ def ended(*processes: Watched, **more: Any) -> Ended:
         "peaks": {},
         "stopped_by": None,
         "stopped_after": 0.0,
-        "interrupted": False,
         "debugged": True,
         "logs": (),
         "errors_are_read": True,
@@ -55,7 +53,8 @@ def ended(*processes: Watched, **more: Any) -> Ended:
 
 
 def crash(*processes: Watched, **more: Any) -> Crash:
-    return crash_of(Program(("train.exe",), None, "train.py"), ended(*processes, **more))
+    program = Program(("train.exe",), None, "train.py")
+    return crash_of(program, remains_of(program, ended(*processes, **more)))
 
 
 def test_the_subcode_comes_from_the_event_even_without_a_dump() -> None:
@@ -131,11 +130,39 @@ def test_peak_memory_is_told_against_the_machines() -> None:
     assert told.memory.limit_source == "the machine's memory"
 
 
-def test_a_dumps_threads_and_faulthandlers_are_joined_by_their_numbers() -> None:
-    native = (Thread(id=0x24, native_stack=(NativeFrame("a.dll", None, 1, "cfi"),)), Thread(id=0x30))
-    frames = (PythonFrame("train.py", 5, "step"),)
-    python = (Thread("0x00000024", python_stack=frames), Thread("0x00000099", python_stack=frames))
-    one, other, alone = _joined(native, python)
-    assert (one.native_stack, one.python_stack) == (native[0].native_stack, frames)
-    assert other.python_stack == ()
-    assert alone.name == "0x00000099", "a thread that the dump does not have is not lost"
+def test_a_script_that_arms_faulthandler_itself_has_its_stack_in_the_output() -> None:
+    output = b"a step\n" + FAULT.replace(b"line 5", b"line 1") + b"handled, it goes on\n" + FAULT
+    told = crash(watched(7, ACCESS_VIOLATION), logs=(("stderr", output),))
+    (thread,) = told.threads
+    assert [frame.line for frame in thread.python_stack] == [5, 9]
+    assert "Python stack" not in [gap.what for gap in told.gaps]
+
+
+def test_a_stack_in_the_output_is_no_crash_where_it_is_about_another_error() -> None:
+    assert crash(watched(7, 1), logs=(("stderr", FAULT),)).threads == ()
+    assert crash(watched(7, FAST_FAIL, 7), logs=(("stderr", FAULT),)).threads == ()
+
+
+def test_without_a_debugger_a_childs_death_is_known_from_what_its_parent_prints() -> None:
+    output = b"subprocess.CalledProcessError: Command 'worker.exe' returned non-zero exit status 3221225477.\n"
+    told = crash(watched(7, 1), debugged=False, logs=(("stderr", output),))
+    assert [process.role for process in told.processes] == ["main", "child"]
+    assert told.exit is not None
+    assert told.exit.ntstatus == ACCESS_VIOLATION
+
+
+def test_a_worker_that_crashed_before_the_timeout_is_the_one_to_explain() -> None:
+    told = crash(watched(7, 1), watched(8, ACCESS_VIOLATION), stopped_by="timeout", stopped_after=4.0)
+    assert told.processes[0].exit is not None
+    assert told.processes[0].exit.kind == "timeout"
+    assert told.processes[told.primary].pid == 8
+
+
+def test_a_process_that_we_ended_did_not_die_of_what_it_had_survived() -> None:
+    survived = Raised(0x24, 0xC00000FD, first_chance=True)
+    told = crash(Watched(7, 1, provisional=survived, finished=False), stopped_by="timeout", stopped_after=4.0)
+    assert told.hung
+
+
+def test_an_empty_stream_that_was_read_is_an_input_too() -> None:
+    assert [source.name for source in crash(watched(7, 1), logs=(("stderr", b""),)).inputs] == ["stderr"]
