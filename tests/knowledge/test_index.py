@@ -29,7 +29,7 @@ def indexed() -> Knowledge:
 def test_the_index_gives_the_same_knowledge_as_the_yaml(indexed: Knowledge) -> None:
     from_yaml = assemble([read_pack(our_directory(), "triage")])
     parts = ("signatures", "causes", "noise", "life", "statuses", "exceptions", "documents", "digest", "problems")
-    weighing = ("weights", "reliability", "cases", "made")
+    weighing = ("weights", "reliability", "cases")
     for part in parts:
         assert getattr(indexed, part) == getattr(from_yaml, part), part
     for part in weighing:

@@ -1,9 +1,9 @@
 """What labelled reports say about the hand-written numbers: `signatures/calibration.yaml`, made by `make calibrate`.
 
-A hand-written `p`, `b` or prior counts as so many reports seen before; what the labelled ones show is added to it.
-Nothing is learnt that a person could not have written: the file only moves numbers, and the four that hold for all
-signatures together (how far hits and absences are believed, how likely "unknown" is, how sure an answer with a clear
-line is) stand in `weights`.
+A hand-written `p`, `b` or prior is worth a fixed number of reports; what the labelled reports show is added to it.
+Nothing is learnt that a person could not have written: the file only moves numbers. The four that hold for all
+signatures (how far hits and absences are believed, how likely "unknown" is, how sure an answer with a clear line is)
+are in `weights`.
 """
 
 from collections.abc import Mapping
@@ -20,8 +20,8 @@ _LEAST, _MOST = 1e-4, 0.995
 
 
 class Weights(NamedTuple):
-    """How far hits are believed, how much of that an absence is worth, what is added to the score of "unknown", and to
-    which power the odds of an answer are raised that rests on a clear line."""
+    """How far hits are believed, how much of that an absence is worth, what is added to the score of "unknown", and the
+    power to which the odds of an answer with a clear line are raised."""
 
     hits: float = 1.0
     absences: float = 0.35
@@ -40,8 +40,8 @@ class Bin(NamedTuple):
 class Reliability(NamedTuple):
     """How often answers were right on reports that nobody who writes signatures had read.
 
-    `measured` is the day and `commit` the version that gave the answers; a version that ranks otherwise has other
-    figures. Only such figures are quoted to people: on reports that the patterns were written from, answers are right
+    `measured` is the day and `commit` the version that gave the answers; a version that ranks differently has other
+    figures. Only such figures are quoted to people: on the reports that patterns were written from, answers are right
     more often than anywhere else.
     """
 
@@ -51,12 +51,12 @@ class Reliability(NamedTuple):
     bins: tuple[Bin, ...] = ()
 
     def bin_of(self, confidence: float) -> Bin | None:
-        """How often answers this sure were right."""
+        """How often answers with this confidence were right."""
         return next((one for one in reversed(self.bins) if confidence >= one.least), None)
 
 
 class Counts(NamedTuple):
-    """What labelled reports showed of one signature: its own reports, all with other causes, and each clue's hits."""
+    """How many labelled reports showed one signature, how many had other causes, and each clue's hits in both."""
 
     own: int
     elsewhere: int
@@ -69,7 +69,6 @@ class Calibration(NamedTuple):
     weights: Weights = Weights()
     reliability: Reliability = Reliability()
     cases: int = 0
-    made: str = ""
     causes: Mapping[str, int] = {}
     counts: Mapping[str, Counts] = {}
 
@@ -85,7 +84,6 @@ def parse_calibration(data: Mapping[str, Any]) -> Calibration:
         weights=Weights(**data["weights"]),
         reliability=parse_reliability(data.get("reliability") or {}),
         cases=data["cases"],
-        made=str(data["date"]),
         causes=data["causes"],
         counts={
             id: Counts(row["own"], row["elsewhere"], {clue: tuple(hits) for clue, hits in row["clues"].items()})
@@ -109,7 +107,7 @@ def calibrated(signature: Signature, calibration: Calibration) -> Signature:
     counts = calibration.counts.get(signature.id)
     if counts is None:
         return signature
-    # What speaks against a cause is a judgement: seen or not, its two numbers are only a ratio.
+    # The numbers of clues against a cause are a judgement, so they stay.
     return signature._replace(clues=tuple(_moved(clue, counts) for clue in signature.clues))
 
 
@@ -127,11 +125,11 @@ def calibrated_priors(written: Mapping[str, float], calibration: Calibration) ->
 
 def _moved(clue: Clue, counts: Counts) -> Clue:
     if clue.kind == "exit":
-        # Who has nothing but a code seldom files a report, so reports make a code look more telling than it is.
+        # People with nothing but a code seldom file reports, so reports make codes look more specific than they are.
         return clue
     own, other = counts.clues.get(clue.id, (0, 0))
     p = (P_STRENGTH * clue.p + own) / (P_STRENGTH + counts.own)
-    # A pattern is written because it was seen nowhere else, and a `b` may be high on purpose, so silence elsewhere
-    # proves nothing; misfires do.
+    # A pattern is written because it was seen nowhere else, and a `b` may be high on purpose: silence elsewhere proves
+    # nothing, misfires do.
     b = max(clue.b, (B_STRENGTH * clue.b + other) / (B_STRENGTH + counts.elsewhere))
     return clue._replace(p=min(max(p, _LEAST), _MOST), b=min(b, _MOST))

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from triage.clues import parse_clue
 from triage.clues.interface import Clue, SignatureError
 
-LONGEST = 140
+_LONGEST = 140
 
 
 class Claim(NamedTuple):
@@ -29,9 +29,9 @@ def parse_claim(number: int, data: Mapping[str, Any]) -> Claim | None:
     if "heard_when" not in data:
         return None
     instead = data.get("instead")
-    if not isinstance(instead, str) or "\n" in instead or not 0 < len(instead) <= LONGEST:
+    if not isinstance(instead, str) or "\n" in instead or not 0 < len(instead) <= _LONGEST:
         what = "no line for the people who have read the claim"
-        raise SignatureError((*path, "instead"), what, f"instead: up to {LONGEST} characters")
+        raise SignatureError((*path, "instead"), what, f"instead: up to {_LONGEST} characters")
     except_for = data.get("except_for") or []
     if not isinstance(except_for, list) or not all(isinstance(cause, str) for cause in except_for):
         raise SignatureError((*path, "except_for"), "'except_for' is a list of causes", "except_for: [shape, install]")

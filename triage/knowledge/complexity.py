@@ -26,7 +26,7 @@ _SINGLE = [[kind] for kind in _CHARACTERS]
 _REPEATS = ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT")
 _CONDITIONS = ("AT", "ASSERT", "ASSERT_NOT")
 
-Edges = dict[int, dict[int, int]]
+_Edges = dict[int, dict[int, int]]
 
 
 class _Part(NamedTuple):
@@ -82,7 +82,7 @@ class _Automaton:
         self._flags = int(tree.state.flags)
         self._alphabet = _ALPHABET | frozenset(_named_in(tree))
         self._reads: list[frozenset[str]] = []
-        self._edges: Edges = defaultdict(dict)
+        self._edges: _Edges = defaultdict(dict)
         whole = list(tree)
         branches = whole[0][1][1] if len(whole) == 1 and str(whole[0][0]) == "BRANCH" else [whole]
         first, *others = [self._begun(list(branch), searched) for branch in branches]
@@ -112,7 +112,7 @@ class _Automaton:
         """Whether two different ways through a loop part and meet again over the same text."""
         pairs = [pair for pair in product(states, states) if self._common(pair)]
         number: dict[tuple[int, ...], int] = {pair: index for index, pair in enumerate(pairs)}
-        edges: Edges = defaultdict(dict)
+        edges: _Edges = defaultdict(dict)
         for pair in pairs:
             for following in self._steps(pair, (states, states)):
                 edges[number[pair]][number[following]] = 1
@@ -335,7 +335,7 @@ def _holds(name: str, value: Any, character: str) -> bool:
     return False
 
 
-def _components(edges: Edges, count: int) -> list[int]:
+def _components(edges: _Edges, count: int) -> list[int]:
     """For each state the number of its strongly connected component (Tarjan, without recursion)."""
     component, index, low = [-1] * count, [-1] * count, [0] * count
     stack: list[int] = []

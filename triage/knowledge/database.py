@@ -71,7 +71,7 @@ class Knowledge(NamedTuple):
         return self.statuses.get(f"exit {status.code}") or self.statuses.get(status.signal or "") or {}
 
 
-NOTHING = Knowledge({}, {}, (), (), {}, {}, {}, {}, {}, "", (), (), ())
+_NOTHING = Knowledge({}, {}, (), (), {}, {}, {}, {}, {}, "", (), (), ())
 
 
 def load(private: tuple[str, ...] = ()) -> Knowledge:
@@ -81,7 +81,7 @@ def load(private: tuple[str, ...] = ()) -> Knowledge:
         from triage.knowledge.pack_files import read_pack
 
         for directory in private:
-            knowledge = lay_over(knowledge, read_pack(directory))
+            knowledge = _lay_over(knowledge, read_pack(directory))
     return knowledge
 
 
@@ -98,13 +98,13 @@ def _ours() -> Knowledge:
 
 def assemble(packs: list[PackData]) -> Knowledge:
     """The knowledge of several packs, each laid over those before it."""
-    knowledge = NOTHING
+    knowledge = _NOTHING
     for pack in packs:
-        knowledge = lay_over(knowledge, pack)
+        knowledge = _lay_over(knowledge, pack)
     return knowledge
 
 
-def lay_over(below: Knowledge, pack: PackData) -> Knowledge:
+def _lay_over(below: Knowledge, pack: PackData) -> Knowledge:
     """The knowledge with one more pack on top of it."""
     problems = [*below.problems, *pack.problems]
     is_private = bool(below.directories)

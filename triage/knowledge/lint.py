@@ -95,7 +95,7 @@ def long_lines(pack: PackData) -> Iterator[Problem]:
                 yield Problem(str(file), number, what, "it in several lines, as CONTRIBUTING.md shows")
 
 
-Entry = tuple[tuple[str | int, ...], str, str]
+_Entry = tuple[tuple[str | int, ...], str, str]
 
 
 def _place(pack: PackData, id: str, path: tuple[str | int, ...], what: str, instead: str) -> Problem:
@@ -115,7 +115,7 @@ def _with_inner(path: tuple[str | int, ...], clue: Clue) -> Iterator[tuple[tuple
         yield from _with_inner((*path, clue.kind, number), inner)
 
 
-def _clue_problems(signature: Signature, knowledge: Knowledge) -> Iterator[Entry]:
+def _clue_problems(signature: Signature, knowledge: Knowledge) -> Iterator[_Entry]:
     ids = [clue.id for clue in (*signature.clues, *signature.against)]
     for id in {id for id in ids if ids.count(id) > 1}:
         yield ("clues",), f"two clues are called '{id}'", "another id for one of them"
@@ -123,7 +123,7 @@ def _clue_problems(signature: Signature, knowledge: Knowledge) -> Iterator[Entry
         yield from _one_clue(path, clue, knowledge)
 
 
-def _one_clue(path: tuple[str | int, ...], clue: Clue, knowledge: Knowledge) -> Iterator[Entry]:
+def _one_clue(path: tuple[str | int, ...], clue: Clue, knowledge: Knowledge) -> Iterator[_Entry]:
     for cause in clue.consequence_of:
         if cause not in knowledge.causes:
             yield (
@@ -165,7 +165,7 @@ def _is_address(digits: str, following: str) -> bool:
     return not is_status and following != "]"
 
 
-def _healthy_problems(signature: Signature, healthy: Mapping[str, Log]) -> Iterator[Entry]:
+def _healthy_problems(signature: Signature, healthy: Mapping[str, Log]) -> Iterator[_Entry]:
     # What speaks against a cause may well be a sign of health, so only the clues are held to silence.
     for path, clue in _all_clues(signature):
         if path[0] == "against" or clue.inner:
@@ -178,14 +178,14 @@ def _healthy_problems(signature: Signature, healthy: Mapping[str, Log]) -> Itera
                         break
 
 
-def _test_problems(signature: Signature) -> Iterator[Entry]:
+def _test_problems(signature: Signature) -> Iterator[_Entry]:
     if not signature.matches:
         yield ("tests",), "no positive test", "match: [fixtures/logs/NAME.log]"
     if not signature.differs:
         yield ("tests",), "no negative test", "differ: [{log: fixtures/logs/OTHER.log, cause: OTHER.CAUSE}]"
 
 
-def _placeholder_problems(signature: Signature, computed: Mapping[str, Iterable[str]]) -> Iterator[Entry]:
+def _placeholder_problems(signature: Signature, computed: Mapping[str, Iterable[str]]) -> Iterator[_Entry]:
     groups = {name for _, clue in _all_clues(signature) for _, p in patterns_of(clue) for name in _GROUP.findall(p)}
     for number, fix in enumerate(signature.fix):
         for name in _PLACEHOLDER.findall(" ".join((fix.do, fix.verify, *fix.run.values()))):
@@ -207,7 +207,7 @@ def _placeholder_problems(signature: Signature, computed: Mapping[str, Iterable[
             )
 
 
-def _command_problems(signature: Signature) -> Iterator[Entry]:
+def _command_problems(signature: Signature) -> Iterator[_Entry]:
     """Commands that a Windows person would see and cannot run."""
     if signature.os and "windows" not in signature.os:
         return
@@ -222,7 +222,7 @@ def _command_problems(signature: Signature) -> Iterator[Entry]:
             yield ("fix", number, "run"), "cmd takes single quotes as letters", "double quotes around an argument"
 
 
-def _install_problems(signature: Signature, from_tables: Collection[str]) -> Iterator[Entry]:
+def _install_problems(signature: Signature, from_tables: Collection[str]) -> Iterator[_Entry]:
     """Names from a log that somebody would install: whoever owns such a name on PyPI runs code there."""
     for number, fix in enumerate(signature.fix):
         texts = (fix.do, fix.verify, *fix.run.values())

@@ -18,32 +18,32 @@ from triage.knowledge.pack import our_directory
 
 FILE = "signature.schema.json"
 
-Form = dict[str, Any]
-_TEXT: Form = {"type": "string", "minLength": 1}
-_TEXTS: Form = {"anyOf": [_TEXT, {"type": "array", "items": _TEXT}]}
-_STATUSES: Form = {"anyOf": [_TEXT, {"type": "array", "items": _TEXT, "minItems": 1}]}
-_WHOLE: Form = {"type": "integer", "minimum": 0}
-_BETWEEN: Form = {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1}
-_CLUES: Form = {"type": "array", "items": {"$ref": "#/definitions/clue"}}
+_Form = dict[str, Any]
+_TEXT: _Form = {"type": "string", "minLength": 1}
+_TEXTS: _Form = {"anyOf": [_TEXT, {"type": "array", "items": _TEXT}]}
+_STATUSES: _Form = {"anyOf": [_TEXT, {"type": "array", "items": _TEXT, "minItems": 1}]}
+_WHOLE: _Form = {"type": "integer", "minimum": 0}
+_BETWEEN: _Form = {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1}
+_CLUES: _Form = {"type": "array", "items": {"$ref": "#/definitions/clue"}}
 
 
-def _said(description: str, form: Form) -> Form:
+def _said(description: str, form: _Form) -> _Form:
     return {"description": description, **form}
 
 
-def _one_of(words: tuple[str, ...]) -> Form:
+def _one_of(words: tuple[str, ...]) -> _Form:
     return {"enum": list(words)}
 
 
-def _mapping(forms: dict[str, Form], names: tuple[str, ...], **more: Any) -> Form:
+def _mapping(forms: dict[str, _Form], names: tuple[str, ...], **more: Any) -> _Form:
     """A mapping of these fields and no others; a field of the model that nobody has described is a KeyError."""
     properties = {name: forms[name] for name in names}
     return {"type": "object", "properties": properties, "additionalProperties": False, **more}
 
 
-_SUBCODE: Form = {"anyOf": [_WHOLE, {"const": "untold"}]}
+_SUBCODE: _Form = {"anyOf": [_WHOLE, {"const": "untold"}]}
 # What a field may hold, as an editor is told it.
-_HOLDS: dict[Holds, Form] = {
+_HOLDS: dict[Holds, _Form] = {
     "text": _TEXT,
     "texts": _TEXTS,
     "statuses": _STATUSES,
@@ -53,7 +53,7 @@ _HOLDS: dict[Holds, Form] = {
     "yes or no": {"type": "boolean"},
     "ranges": {"type": "object", "additionalProperties": _TEXT},
 }
-_BESIDE_CLUES: dict[str, Form] = {
+_BESIDE_CLUES: dict[str, _Form] = {
     "id": _said("The clue's name in this signature.", {"type": ["string", "integer"]}),
     "p": _said("How often the clue is seen with this cause.", _BETWEEN),
     "b": _said("How often it is seen with other causes; leave it out for the default of its kind.", _BETWEEN),
@@ -61,7 +61,7 @@ _BESIDE_CLUES: dict[str, Form] = {
     "consequence_of": _said("Where one of these causes shows by itself, the clue counts for nothing.", _TEXTS),
 }
 _RUN = _mapping({key: {"type": "string"} for key in signature.RUN_FIELDS}, signature.RUN_FIELDS, minProperties=1)
-_OF_FIXES: dict[str, Form] = {
+_OF_FIXES: dict[str, _Form] = {
     "do": _said("What to do, exactly; {placeholders} are filled from named groups.", _TEXT),
     "otherwise": _said("The same advice where the placeholders cannot be filled.", _TEXT),
     "run": _said("The command, or one for each system.", {"anyOf": [{"type": ["string", "null"]}, _RUN]}),
@@ -69,7 +69,7 @@ _OF_FIXES: dict[str, Form] = {
     "verify": _said("How the person sees that it helped.", _TEXT),
     "if_not": _said("What it tells when it did not help, and what to try then.", _TEXT),
 }
-_EXAMPLE: Form = {
+_EXAMPLE: _Form = {
     "anyOf": [
         _TEXT,
         {
@@ -90,8 +90,8 @@ _EXAMPLE: Form = {
         },
     ]
 }
-_EXAMPLES: Form = {"type": "array", "items": _EXAMPLE}
-_OF_SIGNATURES: dict[str, Form] = {
+_EXAMPLES: _Form = {"type": "array", "items": _EXAMPLE}
+_OF_SIGNATURES: dict[str, _Form] = {
     "title": _said("What happened, in one plain sentence.", _TEXT),
     "cause": _said("A slug that 'triage signatures list --causes' prints.", _TEXT),
     "grade": _said("How well it is proven.", _one_of(signature.GRADES)),
@@ -132,7 +132,7 @@ _OF_SIGNATURES: dict[str, Form] = {
     ),
     "note": _said("What else to know; a refuted claim says here what really happens.", _TEXT),
 }
-_OF_PAGES: dict[str, Form] = {
+_OF_PAGES: dict[str, _Form] = {
     "prior": _said("How often it is met, among all crashes.", _BETWEEN),
     "title": _said("A plain statement.", _TEXT),
     "inside": _said("What happens in the process.", _TEXTS),
@@ -158,7 +158,7 @@ _OF_PAGES: dict[str, Form] = {
 }
 
 
-def signature_schema() -> Form:
+def signature_schema() -> _Form:
     """The schema of a signature file and of a family's causes, which are told apart by their keys."""
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",
@@ -184,7 +184,7 @@ def signature_schema() -> Form:
     }
 
 
-def _clue(kinds: tuple[str, ...]) -> Form:
+def _clue(kinds: tuple[str, ...]) -> _Form:
     """A clue of one of these kinds."""
     forms = {**_BESIDE_CLUES, **{name: _said(_about(KINDS[name]), _kind(name)) for name in kinds}}
     return _mapping(forms, (*kinds, *COMMON), oneOf=[{"required": [kind]} for kind in kinds])
@@ -195,7 +195,7 @@ def _about(kind: Kind) -> str:
     return " ".join((kind.form.__doc__ or "").split("\n\n")[0].split())
 
 
-def _kind(name: str) -> Form:
+def _kind(name: str) -> _Form:
     kind = KINDS[name]
     if kind.least_inner:
         inner = "clue_of_a_thread" if name == "thread" else "clue"
@@ -207,7 +207,7 @@ def _kind(name: str) -> Form:
     return forms[0] if len(forms) == 1 else {"anyOf": forms}
 
 
-def _held(holds: Holds) -> Form:
+def _held(holds: Holds) -> _Form:
     if not isinstance(holds, tuple):
         return _HOLDS[holds]
     # YAML reads a bare null as nothing.

@@ -53,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(error, file=sys.stderr)
         return 2
     ours = our_pack()
-    knowledge = as_written(ours)
+    knowledge = _as_written(ours)
     examined = [examine(case, knowledge) for case in cases]
     pairs = left_out(examined, knowledge)
     weights = fit_weights(pairs)
@@ -61,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     measured = _measured(options.reliability, ours)
     counts = without_idle_counts(counted(examined, knowledge), knowledge)
     final = counts._replace(weights=weights, reliability=measured, cases=len(cases))
-    text = as_yaml(final, figures(answers), digest)
+    text = _as_yaml(final, figures(answers), digest)
     path = Path(options.output or Path(our_directory()) / "calibration.yaml")
     path.write_text(text, "utf-8")
     print(f"{len(cases)} cases, cross-validated: " + "  ".join(f"{k} {v}" for k, v in figures(answers).items()))
@@ -84,7 +84,7 @@ def _measured(file: str | None, ours: PackData) -> Reliability:
     return parse_reliability(yaml.safe_load(Path(file).read_text("utf-8")))
 
 
-def as_written(pack: PackData) -> Knowledge:
+def _as_written(pack: PackData) -> Knowledge:
     """The knowledge of a pack without any calibration."""
     tables = {name: table for name, table in pack.tables.items() if name != "calibration"}
     return assemble([pack._replace(tables=tables)])
@@ -100,7 +100,7 @@ def table(bins: Sequence[Bin]) -> str:
     return "\n".join(rows)
 
 
-def as_yaml(fitted: Calibration, achieved: Mapping[str, float], digest: str) -> str:
+def _as_yaml(fitted: Calibration, achieved: Mapping[str, float], digest: str) -> str:
     """The file, with one row per signature so that it stays small and its changes readable."""
     lines = [
         f"date: {datetime.date.today()}",

@@ -31,7 +31,7 @@ from triage.knowledge.pack_files import load_yaml
 from triage.knowledge.signature import Signature
 from triage.report import NO_CRASH
 
-NOT_A_CRASH, NO_CAUSE, SOMETHING_ELSE = "not-a-crash", "unknown", "other."
+_NOT_A_CRASH, _NO_CAUSE, _SOMETHING_ELSE = "not-a-crash", "unknown", "other."
 FOLDS = 10
 # Keeps the numbers near what they are without any report. The first three hardly move, on purpose: patterns are written
 # with the labelled reports at hand, which makes every hit look surer than it is, and people with nothing but an exit
@@ -41,7 +41,7 @@ _PULL = (10.0, 10.0, 10.0, 0.01)
 _FIRST_STEP, _LAST_STEP = 0.4, 0.04
 _NEVER = 1e-9
 # The last bins are narrow: most answers are sure ones, and there a person wants to know how sure.
-BINS = (0.0, 0.5, SURE, 0.9, 0.97)
+_BINS = (0.0, 0.5, SURE, 0.9, 0.97)
 
 
 class BadCases(Exception):
@@ -59,12 +59,12 @@ class Case(NamedTuple):
     @property
     def is_quiet(self) -> bool:
         """Whether there is no cause that triage should name."""
-        return self.cause in (NO_CAUSE, NOT_A_CRASH) or self.cause.startswith(SOMETHING_ELSE)
+        return self.cause in (_NO_CAUSE, _NOT_A_CRASH) or self.cause.startswith(_SOMETHING_ELSE)
 
     def accepts(self, cause: str) -> bool:
         """Whether naming this cause is right."""
-        if self.cause.startswith(SOMETHING_ELSE):
-            return cause.startswith(SOMETHING_ELSE)
+        if self.cause.startswith(_SOMETHING_ELSE):
+            return cause.startswith(_SOMETHING_ELSE)
         return cause == self.cause or cause in self.alternates
 
 
@@ -111,7 +111,7 @@ def counted(examined: Sequence[Examined], knowledge: Knowledge) -> Calibration:
     elsewhere: Counter[str] = Counter()
     own_hits: dict[str, Counter[str]] = {id: Counter() for id in knowledge.signatures}
     other_hits: dict[str, Counter[str]] = {id: Counter() for id in knowledge.signatures}
-    crashes = [one for one in examined if one.case.cause != NOT_A_CRASH]
+    crashes = [one for one in examined if one.case.cause != _NOT_A_CRASH]
     for one in crashes:
         causes[one.case.cause] += 1
         best = _best_way(one, knowledge)
@@ -183,18 +183,20 @@ def left_out(examined: Sequence[Examined], knowledge: Knowledge) -> list[tuple[E
 
 def fit_weights(pairs: Sequence[tuple[Examined, Knowledge]]) -> Weights:
     """The weights that make the left-out cases least surprising."""
-    crashes = [(one, knowledge) for one, knowledge in pairs if not one.quiet and one.case.cause != NOT_A_CRASH]
+    crashes = [(one, knowledge) for one, knowledge in pairs if not one.quiet and one.case.cause != _NOT_A_CRASH]
 
     def surprise(point: tuple[float, ...]) -> float:
         weights = _weights(point)
-        total = sum(-math.log(max(_NEVER, _right_share(one, rank_with(one, known, weights)))) for one, known in crashes)
+        total = sum(
+            -math.log(max(_NEVER, _right_share(one, _rank_with(one, known, weights)))) for one, known in crashes
+        )
         away = sum(pull * (value - start) ** 2 for pull, value, start in zip(_PULL, point, _START, strict=True))
         return total / max(1, len(crashes)) + away
 
     return _weights(_lowest(surprise, _START))
 
 
-def rank_with(one: Examined, knowledge: Knowledge, weights: Weights) -> Ranking:
+def _rank_with(one: Examined, knowledge: Knowledge, weights: Weights) -> Ranking:
     """A case's ranking under given weights."""
     return rank_found(one.found, knowledge._replace(calibration=knowledge.calibration._replace(weights=weights)))
 
@@ -202,7 +204,7 @@ def rank_with(one: Examined, knowledge: Knowledge, weights: Weights) -> Ranking:
 def _right_share(one: Examined, ranking: Ranking) -> float:
     """The probability that the ranking gives to right answers."""
     if one.case.is_quiet:
-        others = (share for scored, share in ranking.causes if scored.signature.cause.startswith(SOMETHING_ELSE))
+        others = (share for scored, share in ranking.causes if scored.signature.cause.startswith(_SOMETHING_ELSE))
         return ranking.unknown + sum(others)
     return sum(share for scored, share in ranking.causes if one.case.accepts(scored.signature.cause))
 
@@ -244,13 +246,13 @@ def answer(one: Examined, knowledge: Knowledge, weights: Weights) -> FirstAnswer
     """What triage would answer first."""
     quiet = one.case.is_quiet
     if one.quiet:
-        right = one.case.cause == NOT_A_CRASH
+        right = one.case.cause == _NOT_A_CRASH
         return FirstAnswer(None, right, right, quiet)
-    ranking = rank_with(one, knowledge, weights)
+    ranking = _rank_with(one, knowledge, weights)
     named = [(scored.signature.cause, min(share, 0.99)) for scored, share in ranking.named]
     if not named or (ranking.unknown >= named[0][1] and named[0][1] < SURE):
         among = any(one.case.accepts(cause) for cause, _ in named[:3])
-        return FirstAnswer(None, quiet and one.case.cause != NOT_A_CRASH, among, quiet)
+        return FirstAnswer(None, quiet and one.case.cause != _NOT_A_CRASH, among, quiet)
     right = one.case.accepts(named[0][0])
     return FirstAnswer(named[0][1], right, any(one.case.accepts(cause) for cause, _ in named[:3]), quiet)
 
@@ -258,7 +260,7 @@ def answer(one: Examined, knowledge: Knowledge, weights: Weights) -> FirstAnswer
 def reliability(answers: Sequence[FirstAnswer]) -> tuple[Bin, ...]:
     """Of the answers of each confidence, how many were right."""
     bins = []
-    for least, above in zip(BINS, (*BINS[1:], 2.0), strict=True):
+    for least, above in zip(_BINS, (*_BINS[1:], 2.0), strict=True):
         held = [one for one in answers if one.confidence is not None and least <= one.confidence < above]
         if held:
             bins.append(Bin(least, len(held), sum(one.right for one in held)))
