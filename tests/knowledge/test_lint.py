@@ -330,7 +330,7 @@ def test_a_line_that_is_too_long_is_named_in_our_files_and_left_alone_in_private
     monkeypatch.setattr("triage.maintain.prove.our_pack", lambda: read_pack(str(pack)))
     (problem,) = lint_packs().problems
     assert (problem.file, problem.line) == (str(pack / "noise.yaml"), 3)
-    assert problem.what == "156 characters in a line, 120 are the most"
+    assert problem.what == "this line has 156 characters, more than 120"
 
 
 def test_a_pack_given_as_the_current_directory_is_linted_like_any_other(

@@ -1,8 +1,8 @@
-"""How long Python's own engine may look for a pattern: it tries every way in which a text can be matched.
+"""How long Python's own regular expression engine may take for a pattern: it backtracks through every way to match.
 
-A pattern is read as an automaton whose states are its characters. The ways are exponential in number where a loop can
-read one text in two ways and come back to the same state, and polynomial where one loop leads to another and both read
-the same text. Only lint asks; see CONTRIBUTING.md for the rule in plain words.
+A pattern is turned into an automaton whose states are its characters. The number of ways is exponential where a loop
+can read the same text in two ways and return to the same state, and polynomial where one loop leads to another and
+both read the same text. Only lint needs this; CONTRIBUTING.md has the rule in plain words.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 
 from triage import patterns
 
-# Characters stand for their kind: those of ASCII, and beyond it a letter, a digit, a space, a sign and an ideograph.
+# ASCII, and beyond it one character of each kind: a letter, a digit, a space, a sign, an ideograph, a line end.
 _ALPHABET = frozenset(map(chr, range(128))) | frozenset("é٣\u00a0€日\u2028")
-# A repeat of more than this is as good as one without an end.
+# A repeat of more than this counts as unlimited.
 _MANY = 16
 _CHARACTERS = ("LITERAL", "NOT_LITERAL", "IN", "ANY")
 _SINGLE = [[kind] for kind in _CHARACTERS]
@@ -30,18 +30,18 @@ _Edges = dict[int, dict[int, int]]
 
 
 class _Part(NamedTuple):
-    """A piece of the automaton. The numbers say in how many ways it begins, ends or is empty; two stands for more."""
+    """A piece of the automaton. The numbers say in how many ways it begins, ends or is empty; 2 means two or more."""
 
     empty: int = 1
     first: Mapping[int, int] = MappingProxyType({})
     last: Mapping[int, int] = MappingProxyType({})
-    # Where it may end without anything else being asked, such as the end of a line.
+    # The states in which it may end without a further condition, such as the end of a line.
     free: frozenset[int] = frozenset()
-    asks_nothing: bool = True
+    is_unconditional: bool = True
 
 
 def exponential(pattern: str) -> str | None:
-    """Why a text can hold up Python's engine for ever with this pattern, or None."""
+    """Why this pattern can keep Python's engine busy forever, or None."""
     if not _repeats_a_group(patterns.parse(pattern)):
         return None
     try:
@@ -51,7 +51,7 @@ def exponential(pattern: str) -> str | None:
 
 
 def slow(pattern: str | bytes, flags: int = 0, *, searched: bool = True, whole: bool = False) -> str | None:
-    """Why the time for this pattern can grow faster than the text, or None.
+    """Why the time for this pattern can grow faster than the text does, or None.
 
     `searched`: it may begin anywhere in the text; `whole`: it has to reach the end of it.
     """
@@ -90,7 +90,7 @@ class _Automaton:
         self._component = _components(self._edges, len(self._reads))
 
     def _begun(self, nodes: list[Any], searched: bool) -> _Part:
-        """A branch behind what stands before it in the text, which a loop reads; up to a line's end if it asks so."""
+        """A branch after a loop that reads the text before it, up to a line's end where the branch is anchored."""
         anchored = _is_anchored(nodes)
         part = self._sequence(nodes)
         if not searched or (anchored and not self._flags & re.MULTILINE):
@@ -109,7 +109,7 @@ class _Automaton:
         return False
 
     def _splits(self, states: frozenset[int]) -> bool:
-        """Whether two different ways through a loop part and meet again over the same text."""
+        """Whether two ways through a loop split and meet again over the same text."""
         pairs = [pair for pair in product(states, states) if self._common(pair)]
         number: dict[tuple[int, ...], int] = {pair: index for index, pair in enumerate(pairs)}
         edges: _Edges = defaultdict(dict)
@@ -121,12 +121,12 @@ class _Automaton:
         return any(component[number[pair]] in equal for pair in pairs if pair[0] != pair[1])
 
     def meeting(self, whole: bool) -> str | None:
-        """A character that two loops read, of which one leads to the other over a text that both can read."""
+        """A character that two loops read, where one leads to the other over a text that both can read."""
         everything = frozenset(range(len(self._reads)))
         loops = list(self._loops())
         for before, behind in product(loops, loops):
             for p, q in product(before, behind):
-                # Where the second may end at any time, the engine has its match and does not try another way.
+                # Where the second loop may end at any time, the engine has its match and tries no other way.
                 if p == q or (q in self._free and not whole) or not self._common((p, q)):
                     continue
                 if self._reaches((p, p, q), (p, q, q), (before, everything, behind)):
@@ -145,7 +145,7 @@ class _Automaton:
         return False
 
     def _steps(self, states: tuple[int, ...], among: tuple[frozenset[int], ...]) -> Iterator[tuple[int, ...]]:
-        """Where several readers of the same text may stand after one more character."""
+        """Where several readers of the same text may be after one more character."""
         ways = [self._edges[state].keys() & allowed for state, allowed in zip(states, among, strict=True)]
         return (following for following in product(*ways) if self._common(following))
 
@@ -160,12 +160,12 @@ class _Automaton:
             if any(b in self._edges[a] for a, b in product(states, states)):
                 yield frozenset(states)
 
-    # How the pieces are put together
+    # Putting the pieces together
 
     def _state(self, characters: frozenset[str]) -> _Part:
         self._reads.append(characters)
         number = len(self._reads) - 1
-        return _Part(0, {number: 1}, {number: 1}, frozenset([number]), asks_nothing=False)
+        return _Part(0, {number: 1}, {number: 1}, frozenset([number]), is_unconditional=False)
 
     def _join(self, ends: Mapping[int, int], beginnings: Mapping[int, int]) -> None:
         for (a, ways), (b, more) in product(ends.items(), beginnings.items()):
@@ -177,8 +177,8 @@ class _Automaton:
             min(2, a.empty * b.empty),
             _sum(a.first, b.first, a.empty),
             _sum(b.last, a.last, b.empty),
-            b.free | (a.free if b.asks_nothing else frozenset()),
-            a.asks_nothing and b.asks_nothing,
+            b.free | (a.free if b.is_unconditional else frozenset()),
+            a.is_unconditional and b.is_unconditional,
         )
 
     def _choice(self, a: _Part, b: _Part) -> _Part:
@@ -187,7 +187,7 @@ class _Automaton:
             _sum(a.first, b.first),
             _sum(a.last, b.last),
             a.free | b.free,
-            a.asks_nothing or b.asks_nothing,
+            a.is_unconditional or b.is_unconditional,
         )
 
     def _option(self, part: _Part) -> _Part:
@@ -222,8 +222,8 @@ class _Automaton:
             return self._repeat(*argument)
         if kind in _CONDITIONS:
             if kind != "AT" and argument[1].getwidth()[1] > _MANY:
-                raise _Unreadable("it looks ahead or behind over a text without an end")
-            return _Part(asks_nothing=False)
+                raise _Unreadable("it looks ahead or behind without a limit")
+            return _Part(is_unconditional=False)
         raise _Unreadable(f"it has a part that cannot be judged ({kind.lower()})")
 
     def _group(self, number: Any, added: int, removed: int, body: Any) -> _Part:
@@ -255,7 +255,7 @@ def _sum(ways: Mapping[int, int], more: Mapping[int, int], times: int = 1) -> Ma
 
 
 def _is_anchored(nodes: list[Any]) -> bool:
-    """Whether all of a pattern begins at the beginning of a line or of the text."""
+    """Whether a pattern can only match at the beginning of a line or of the text."""
     if not nodes:
         return False
     kind, argument = str(nodes[0][0]), nodes[0][1]
@@ -267,7 +267,7 @@ def _is_anchored(nodes: list[Any]) -> bool:
 
 
 def _repeats_a_group(nodes: Iterable[Any]) -> bool:
-    """Whether something else than one character is repeated: no other loop can read a text in two ways."""
+    """Whether anything but a single character is repeated: only such a loop can read a text in two ways."""
     for name, argument in nodes:
         bodies = _bodies(str(name), argument)
         if str(name) in _REPEATS and int(argument[1]) > _MANY and [str(n) for n, _ in bodies[0]] not in _SINGLE:

@@ -1,4 +1,4 @@
-"""What is wrong with a pack before anyone is misled by it: each problem with its file, its line and what to write."""
+"""What is wrong with a pack, before it misleads anyone: each problem with its file, its line and what to write."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LONGEST_LINE = 120
 PAGE_REQUIRED = ("title", "inside", "shows", "sure", "fix")
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 _GROUP = re.compile(r"\(\?P<(\w+)>")
-# A command that installs, to its end; and a command whose first word is a placeholder.
+# An install command up to its end, and a command whose first word is a placeholder.
 _INSTALLS = (
     r"(?i)\b(?:pip[\d.]*|conda|mamba|uv|pipx|poetry|npm|apt|apt-get|brew)\b[^&|;\n]*\b(?:install|add)\b[^&|;\n]*"
 )
@@ -45,7 +45,7 @@ _POSIX_ONLY = (
         "run: {linux: …, windows: …}",
     ),
 )
-# What belongs to one machine or one build, and never to a phenomenon.
+# What belongs to one machine or one build, never to a kind of failure.
 _ONE_MACHINE = (
     (re.compile(r"/(?:home|Users|root|mnt|opt|usr/local|tmp)/"), "a path of one machine", "the file's name only"),
     (re.compile(r"(?i)\b[A-Z]:\\\\"), "a path of one machine", "the file's name only"),
@@ -65,7 +65,7 @@ def lint(
 ) -> list[Problem]:
     """Every problem of one pack. `computed` says which groups each placeholder of a calculator needs.
 
-    `from_tables` are those whose values stand in our tables, whatever a log says.
+    `from_tables` are the placeholders whose values come from our own tables, never from a log.
     """
     own = [signature for signature in knowledge.signatures.values() if signature.id in pack.signatures]
     inside = Path(pack.directory).resolve()
@@ -87,11 +87,11 @@ def lint(
 
 
 def long_lines(pack: PackData) -> Iterator[Problem]:
-    """The lines of a pack's files that nobody sees whole in an editor. Only ours is held to it."""
+    """Lines of a pack's files that are too long to read in an editor; only our own pack is checked for them."""
     for file in sorted(Path(pack.directory).rglob("*.yaml")):
         for number, line in enumerate(file.read_text("utf-8").splitlines(), 1):
             if len(line) > LONGEST_LINE:
-                what = f"{len(line)} characters in a line, {LONGEST_LINE} are the most"
+                what = f"this line has {len(line)} characters, more than {LONGEST_LINE}"
                 yield Problem(str(file), number, what, "it in several lines, as CONTRIBUTING.md shows")
 
 
@@ -144,7 +144,7 @@ def pattern_problems(kind: str, pattern: str) -> Iterator[tuple[str, str]]:
     if refused:
         yield f"RE2 does not take {pattern!r}: {refused}", "a pattern without lookaround and back-references"
         return
-    if refused := exponential(pattern):  # where RE2 is missing, Python's own engine stands in
+    if refused := exponential(pattern):  # where RE2 is missing, Python's own engine is used
         yield f"{pattern!r} may never end without RE2: {refused}", "one repeat, not a repeat inside a repeat"
     for found, what, instead in _ONE_MACHINE:
         if found.search(pattern):
@@ -166,7 +166,7 @@ def _is_address(digits: str, following: str) -> bool:
 
 
 def _healthy_problems(signature: Signature, healthy: Mapping[str, Log]) -> Iterator[_Entry]:
-    # What speaks against a cause may well be a sign of health, so only the clues are held to silence.
+    # What speaks against a cause may well be a sign of health, so only the clues must be silent.
     for path, clue in _all_clues(signature):
         if path[0] == "against" or clue.inner:
             continue
@@ -208,7 +208,7 @@ def _placeholder_problems(signature: Signature, computed: Mapping[str, Iterable[
 
 
 def _command_problems(signature: Signature) -> Iterator[_Entry]:
-    """Commands that a Windows person would see and cannot run."""
+    """Commands that people on Windows would see and could not run."""
     if signature.os and "windows" not in signature.os:
         return
     for number, fix in enumerate(signature.fix):
@@ -216,14 +216,18 @@ def _command_problems(signature: Signature) -> Iterator[_Entry]:
         unquoted = _QUOTED.sub("", command)
         for found, what, instead in _POSIX_ONLY:
             if found.search(unquoted):
-                yield ("fix", number, "run"), f"a Windows person cannot run {what}", instead
+                yield ("fix", number, "run"), f"people on Windows cannot run {what}", instead
                 break
         if "'" in unquoted:
-            yield ("fix", number, "run"), "cmd takes single quotes as letters", "double quotes around an argument"
+            yield (
+                ("fix", number, "run"),
+                "cmd does not take single quotes as quotes",
+                "double quotes around an argument",
+            )
 
 
 def _install_problems(signature: Signature, from_tables: Collection[str]) -> Iterator[_Entry]:
-    """Names from a log that somebody would install: whoever owns such a name on PyPI runs code there."""
+    """Names from a log that somebody would install: whoever owns the name on PyPI could run code on that machine."""
     for number, fix in enumerate(signature.fix):
         texts = (fix.do, fix.verify, *fix.run.values())
         parts = [part for text in texts for part in patterns.compile(_INSTALLS).findall(text)]
@@ -293,7 +297,7 @@ def _table_problems(pack: PackData, knowledge: Knowledge) -> Iterator[Problem]:
 
 
 def _stale_counts(pack: PackData, knowledge: Knowledge) -> Iterator[Problem]:
-    """Counts of what no longer has that name: it would lose what the labelled reports say about it."""
+    """Counts of signatures and clues that were renamed or removed: what labelled reports say about them is lost."""
     file = Path(pack.directory) / "calibration.yaml"
     for id, row in (pack.tables.get("calibration", {}).get("signatures") or {}).items():
         signature = knowledge.signatures.get(id)
@@ -316,7 +320,7 @@ def _claim_problems(pack: PackData, knowledge: Knowledge) -> Iterator[Problem]:
     for number, claim in claims.items():
         for document in (claim.get("document"), *(claim.get("also_in") or ())):
             if document is not None and document not in (tables.get("documents") or {}):
-                yield problem((number, "document"), f"unknown document '{document}'", "one that stands above")
+                yield problem((number, "document"), f"unknown document '{document}'", "one that is listed above")
         for id in claim.get("supports") or ():
             if id not in knowledge.signatures:
                 yield problem((number, "supports"), f"unknown signature '{id}'", "an id of 'triage signatures list'")

@@ -1,6 +1,7 @@
 """`signature.schema.json`: what an editor completes and checks while somebody writes a signature or a cause.
 
-Names, words and what is required come from the model; here stands what each holds. `make schema` writes the file.
+Field names, words and what is required come from the model; this module adds what each field holds. `make schema`
+writes the file.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _BETWEEN: _Form = {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 
 _CLUES: _Form = {"type": "array", "items": {"$ref": "#/definitions/clue"}}
 
 
-def _said(description: str, form: _Form) -> _Form:
+def _described(description: str, form: _Form) -> _Form:
     return {"description": description, **form}
 
 
@@ -42,7 +43,7 @@ def _mapping(forms: dict[str, _Form], names: tuple[str, ...], **more: Any) -> _F
 
 
 _SUBCODE: _Form = {"anyOf": [_WHOLE, {"const": "untold"}]}
-# What a field may hold, as an editor is told it.
+# What a field may hold, as JSON Schema.
 _HOLDS: dict[Holds, _Form] = {
     "text": _TEXT,
     "texts": _TEXTS,
@@ -54,20 +55,20 @@ _HOLDS: dict[Holds, _Form] = {
     "ranges": {"type": "object", "additionalProperties": _TEXT},
 }
 _BESIDE_CLUES: dict[str, _Form] = {
-    "id": _said("The clue's name in this signature.", {"type": ["string", "integer"]}),
-    "p": _said("How often the clue is seen with this cause.", _BETWEEN),
-    "b": _said("How often it is seen with other causes; leave it out for the default of its kind.", _BETWEEN),
-    "says": _said("What it means, a sentence for the report.", {"type": ["string", "null"]}),
-    "consequence_of": _said("Where one of these causes shows by itself, the clue counts for nothing.", _TEXTS),
+    "id": _described("The clue's name in this signature.", {"type": ["string", "integer"]}),
+    "p": _described("How often the clue is seen with this cause.", _BETWEEN),
+    "b": _described("How often it is seen with other causes; leave it out for the default of its kind.", _BETWEEN),
+    "says": _described("What it means, a sentence for the report.", {"type": ["string", "null"]}),
+    "consequence_of": _described("Where one of these causes shows by itself, the clue counts for nothing.", _TEXTS),
 }
 _RUN = _mapping({key: {"type": "string"} for key in signature.RUN_FIELDS}, signature.RUN_FIELDS, minProperties=1)
 _OF_FIXES: dict[str, _Form] = {
-    "do": _said("What to do, exactly; {placeholders} are filled from named groups.", _TEXT),
-    "otherwise": _said("The same advice where the placeholders cannot be filled.", _TEXT),
-    "run": _said("The command, or one for each system.", {"anyOf": [{"type": ["string", "null"]}, _RUN]}),
-    "risk": _said("What it may spoil.", _one_of(signature.RISKS)),
-    "verify": _said("How the person sees that it helped.", _TEXT),
-    "if_not": _said("What it tells when it did not help, and what to try then.", _TEXT),
+    "do": _described("What to do, exactly; {placeholders} are filled from named groups.", _TEXT),
+    "otherwise": _described("The same advice where the placeholders cannot be filled.", _TEXT),
+    "run": _described("The command, or one for each system.", {"anyOf": [{"type": ["string", "null"]}, _RUN]}),
+    "risk": _described("What it may break.", _one_of(signature.RISKS)),
+    "verify": _described("How the person sees that it helped.", _TEXT),
+    "if_not": _described("What it means if it did not help, and what to try then.", _TEXT),
 }
 _EXAMPLE: _Form = {
     "anyOf": [
@@ -75,16 +76,16 @@ _EXAMPLE: _Form = {
         {
             "type": "object",
             "properties": {
-                "log": _said("A log, from the pack's root.", _TEXT),
-                "exit": _said("The exit status that came with it.", {"type": ["string", "integer", "null"]}),
-                "cause": _said("The cause expected there.", {"type": ["string", "null"]}),
+                "log": _described("A log, from the pack's root.", _TEXT),
+                "exit": _described("The exit status that came with it.", {"type": ["string", "integer", "null"]}),
+                "cause": _described("The cause expected there.", {"type": ["string", "null"]}),
             },
             "required": ["log"],
             "additionalProperties": False,
         },
         {
             "type": "object",
-            "properties": {"crasher": _said("A script to run, for what only a running program shows.", _TEXT)},
+            "properties": {"crasher": _described("A script to run, for what only a running program shows.", _TEXT)},
             "required": ["crasher"],
             "additionalProperties": False,
         },
@@ -92,10 +93,10 @@ _EXAMPLE: _Form = {
 }
 _EXAMPLES: _Form = {"type": "array", "items": _EXAMPLE}
 _OF_SIGNATURES: dict[str, _Form] = {
-    "title": _said("What happened, in one plain sentence.", _TEXT),
-    "cause": _said("A slug that 'triage signatures list --causes' prints.", _TEXT),
-    "grade": _said("How well it is proven.", _one_of(signature.GRADES)),
-    "applies": _said(
+    "title": _described("What happened, in one plain sentence.", _TEXT),
+    "cause": _described("A slug that 'triage signatures list --causes' prints.", _TEXT),
+    "grade": _described("How well it is proven.", _one_of(signature.GRADES)),
+    "applies": _described(
         "Where it can happen at all.",
         {
             "type": "object",
@@ -106,9 +107,9 @@ _OF_SIGNATURES: dict[str, _Form] = {
             "additionalProperties": False,
         },
     ),
-    "clues": _said("What speaks for it.", {**_CLUES, "minItems": 1}),
-    "against": _said("What speaks against it.", _CLUES),
-    "fix": _said(
+    "clues": _described("What speaks for it.", {**_CLUES, "minItems": 1}),
+    "against": _described("What speaks against it.", _CLUES),
+    "fix": _described(
         "The steps, the likeliest and cheapest first.",
         {
             "type": "array",
@@ -116,12 +117,12 @@ _OF_SIGNATURES: dict[str, _Form] = {
             "minItems": 1,
         },
     ),
-    "confirm": _said("How to be sure that it is this.", {"type": "array", "items": _TEXT}),
-    "sources": _said(
+    "confirm": _described("How to be sure that it is this.", {"type": "array", "items": _TEXT}),
+    "sources": _described(
         "What it rests on: {issue: OWNER/REPOSITORY#1}, {reproducer: FILE}, {document: NAME, claim: NUMBER}.",
         {"type": "array", "items": {"type": "object"}, "minItems": 1},
     ),
-    "tests": _said(
+    "tests": _described(
         "Logs it must recognise (match) and near ones that are something else (differ).",
         {
             "type": "object",
@@ -130,20 +131,20 @@ _OF_SIGNATURES: dict[str, _Form] = {
             "minProperties": 1,
         },
     ),
-    "note": _said("What else to know; a refuted claim says here what really happens.", _TEXT),
+    "note": _described("What else to know; a refuted claim says here what really happens.", _TEXT),
 }
 _OF_PAGES: dict[str, _Form] = {
-    "prior": _said("How often it is met, among all crashes.", _BETWEEN),
-    "title": _said("A plain statement.", _TEXT),
-    "inside": _said("What happens in the process.", _TEXTS),
-    "shows": _said("What the person sees.", _TEXTS),
-    "exits": _said("What it usually ends with; hang: it does not end.", {"type": "array", "items": _TEXT}),
-    "sure": _said("What separates it from its neighbours.", _TEXTS),
-    "fix": _said("The usual cures, the likeliest and cheapest first.", _TEXTS),
-    "mistaken_for": _said(
+    "prior": _described("How common it is among all crashes.", _BETWEEN),
+    "title": _described("A plain statement.", _TEXT),
+    "inside": _described("What happens in the process.", _TEXTS),
+    "shows": _described("What the person sees.", _TEXTS),
+    "exits": _described("What it usually ends with; hang: it does not end.", {"type": "array", "items": _TEXT}),
+    "sure": _described("What separates it from its neighbours.", _TEXTS),
+    "fix": _described("The usual cures, the likeliest and cheapest first.", _TEXTS),
+    "mistaken_for": _described(
         "Neighbours, each with the difference.", {"type": "object", "additionalProperties": {"type": "string"}}
     ),
-    "documented": _said(
+    "documented": _described(
         "Public pages and threads.",
         {
             "type": "array",
@@ -159,7 +160,7 @@ _OF_PAGES: dict[str, _Form] = {
 
 
 def signature_schema() -> _Form:
-    """The schema of a signature file and of a family's causes, which are told apart by their keys."""
+    """The schema of a signature file and of a family's causes, distinguished by their keys."""
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",
         "title": "A signature of triage, or the causes of a family",
@@ -186,7 +187,7 @@ def signature_schema() -> _Form:
 
 def _clue(kinds: tuple[str, ...]) -> _Form:
     """A clue of one of these kinds."""
-    forms = {**_BESIDE_CLUES, **{name: _said(_about(KINDS[name]), _kind(name)) for name in kinds}}
+    forms = {**_BESIDE_CLUES, **{name: _described(_about(KINDS[name]), _kind(name)) for name in kinds}}
     return _mapping(forms, (*kinds, *COMMON), oneOf=[{"required": [kind]} for kind in kinds])
 
 
@@ -202,7 +203,7 @@ def _kind(name: str) -> _Form:
         return {"type": "array", "items": {"$ref": f"#/definitions/{inner}"}, "minItems": kind.least_inner}
     forms = [_held(kind.short)] if kind.short else []
     if kind.fields:
-        fields = {field: _said(told.means, _held(told.holds)) for field, told in kind.fields.items()}
+        fields = {field: _described(about.means, _held(about.holds)) for field, about in kind.fields.items()}
         forms.append(_mapping(fields, tuple(fields), minProperties=1, **kind.needs))
     return forms[0] if len(forms) == 1 else {"anyOf": forms}
 

@@ -1,4 +1,4 @@
-"""The signature model: one way in which a cause shows, as its YAML file says it."""
+"""The signature model: one way in which a cause shows, as its YAML file has it."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple, get_args
@@ -17,11 +17,10 @@ REQUIRED = ("title", "cause", "grade", "clues", "fix", "sources", "tests")
 
 
 class Fix(NamedTuple):
-    """A step as written: `do` may hold {placeholders}; `otherwise` is said where they cannot be filled.
+    """A step as written. `do` may hold {placeholders}; `otherwise` is the text for when they cannot be filled.
 
-    `run` has a command for each system, and `default` for all that are not named, and
-    `otherwise` one without placeholders for where they cannot be filled. `if_not` says what it tells when the
-    step did not help.
+    `run` has a command per system, `default` for systems without their own, and `otherwise` without placeholders for
+    when they cannot be filled. `if_not` says what it means if the step did not help.
     """
 
     do: str
@@ -33,9 +32,9 @@ class Fix(NamedTuple):
 
 
 class ExampleLog(NamedTuple):
-    """A log the signature is tested on, with the exit status that came with it and the cause expected there.
+    """A log that the signature is tested on, with its exit status and the cause expected there.
 
-    `live`: not a log but a crasher, for clues that only a program that runs under us shows.
+    `live`: not a log but a crasher, for clues that only a live run shows.
     """
 
     log: str
