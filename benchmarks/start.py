@@ -1,4 +1,4 @@
-"""How fast the commands answer, beside `python -c "import click"` in the same run: machines are noisy, ratios count.
+"""How fast the commands answer compared to `python -c "import click"` in the same run: on noisy machines ratios count.
 
 make bench-start
 """
@@ -17,7 +17,7 @@ HERE = Path(__file__).resolve().parents[1]
 
 
 def log_of_20_kb() -> str:
-    """A real failing run's output behind as much healthy output as makes 20 KB."""
+    """The output of a real failing run after enough healthy output to make 20 KB."""
     healthy = (HERE / "fixtures/logs/healthy/fit-2.21.log").read_text("utf-8")
     failing = (HERE / "fixtures/logs/label_out_of_range-2.21.log").read_text("utf-8")
     text = healthy * (SIZE // len(healthy) + 1)
@@ -41,7 +41,7 @@ def main() -> None:
         "triage explain 139": [triage, "explain", "139"],
         "triage analyze (20 KB)": [triage, "analyze", file.name],
     }
-    # Rounds go through all commands in turn, so that a busy moment hits each of them alike.
+    # Each round goes through all commands, so that a busy moment hits all of them alike.
     times: dict[str, list[float]] = {name: [] for name in commands}
     for _ in range(ROUNDS):
         for name, command in commands.items():

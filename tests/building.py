@@ -50,7 +50,7 @@ def clue(data: Mapping[str, Any], *, p: float = 0.8, b: float | None = None) -> 
 
 
 def signature_data(**changes: Any) -> dict[str, Any]:
-    """A signature with nothing wrong in it, as its YAML says it; a change to None leaves the field out."""
+    """A signature with nothing wrong in it, in its YAML form; a change to None leaves the field out."""
     data: dict[str, Any] = {
         "title": "The scheduler of this house ended the job",
         "cause": "host.out-of-memory",
@@ -75,7 +75,7 @@ def signature(id: str = "house/scheduler", **changes: Any) -> Signature:
 def knowledge_of(
     signatures: Mapping[str, Mapping[str, Any]], priors: Mapping[str, float] | None = None, **tables: Any
 ) -> Knowledge:
-    """Knowledge that holds these signatures, as their YAML says them, and their causes only."""
+    """Knowledge of only these signatures, in their YAML form, and their causes."""
     priors = priors or {}
     slugs = {data["cause"] for data in signatures.values()}
     causes = {slug: {"title": f"About {slug}", "prior": priors.get(slug, 0.01)} for slug in sorted(slugs)}
@@ -85,7 +85,7 @@ def knowledge_of(
 
 
 def write_pack(directory: Path, signatures: Mapping[str, Any] | None = None, **tables: Any) -> Path:
-    """A pack on disk; a signature or a table may be data or raw text, and pack.yaml is there unless it is given."""
+    """A pack on disk; signatures and tables may be data or raw text, and pack.yaml is written unless it is given."""
     tables = {"pack": {"schema": 1, "name": directory.name}, **tables}
     for name, content in {**tables, **(signatures or {})}.items():
         path = directory / f"{name}.yaml"
@@ -108,5 +108,5 @@ def line_with(file: Path, words: str) -> int:
 
 
 def sentences(gaps: Iterable[Gap]) -> tuple[str, ...]:
-    """What a person reads of gaps."""
+    """The sentences that a person reads about gaps."""
     return tuple(gap.sentence for gap in gaps)

@@ -1,6 +1,6 @@
-"""The table of clue kinds in CONTRIBUTING.md, which is made from the docstrings of their modules.
+"""The table of clue kinds in CONTRIBUTING.md, made from the docstrings of their modules.
 
-Run as a script it says whether the table is out of date; with --write it writes it anew (make docs).
+As a script, it says whether the table is out of date; with --write it rewrites it (make docs).
 """
 
 from __future__ import annotations

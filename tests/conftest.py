@@ -1,7 +1,7 @@
 """What every test may use, and the rule about what may be missing.
 
-A test that needs something absent is skipped with the reason. Where TRIAGE_REQUIRE names it, a skip is a failure: there
-the machine is set up so that everything runs.
+A test that needs something missing is skipped with the reason. Where TRIAGE_REQUIRE names it, a skip is a failure:
+that machine is set up to run everything.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import scheduling
 
 from triage.knowledge.database import Knowledge
 
-# Started as ../.venv/bin/python it would have the .. in its path, which the Pythons that the tests start never have.
+# Started as ../.venv/bin/python, its path would contain .., unlike that of the Pythons that the tests start.
 sys.executable = os.path.abspath(sys.executable)
 REPOSITORY = Path(__file__).resolve().parents[1]
 LOGS = REPOSITORY / "fixtures" / "logs"
@@ -43,16 +43,16 @@ _AVAILABLE = {
     # what `make windows` puts in place: Windows Pythons, wheels and crash programs
     "windows": lambda: shutil.which("wine") is not None and (REPOSITORY / ".windows" / "ready").exists(),
 }
-# What would change the output of the command behind a test's back.
+# Variables that would change the output of the command.
 _MEDDLING = {"NO_COLOR", "FORCE_COLOR", "TRIAGE_SIGNATURES", "COLUMNS", "LINES", "PYTHONIOENCODING", "TERM"}
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
-# Only what hangs waits so long: the longest command of ours takes 12 s of a processor that it may have to share.
+# Only a hang takes this long: our slowest command needs 12 s of a processor that it may have to share.
 _PATIENCE = 180
 
 
 @functools.cache
 def _may_trace() -> bool:
-    """Whether we may look into a child of ours: tried, because containers and kernels forbid it in many ways."""
+    """Whether we may trace a child of ours; tried, because containers and kernels forbid it in many ways."""
     if not sys.platform.startswith("linux"):
         return False
     ptrace = ctypes.CDLL(None, use_errno=True).ptrace
@@ -71,11 +71,11 @@ def _may_trace() -> bool:
 
 @pytest.fixture
 def require() -> Callable[[str], None]:
-    """require("tensorflow") skips a test where that is absent, and fails it where TRIAGE_REQUIRE names it."""
+    """require("tensorflow") skips a test where it is missing, or fails it where TRIAGE_REQUIRE names it."""
 
     def check(name: str) -> None:
         if not _AVAILABLE[name]():
-            message = f"{name} is not here, or not allowed"
+            message = f"{name} is missing or not allowed"
             pytest.fail(message) if name in REQUIRED else pytest.skip(message)
 
     return check
@@ -95,7 +95,7 @@ def clean_environment(**more: str) -> dict[str, str]:
 
 
 def give_up_the_right_to_read_everything() -> None:
-    """Root reads and writes what it may not; without these two capabilities it is like everybody else."""
+    """Root ignores file permissions; without these two capabilities it does not."""
     if os.geteuid() == 0:
         drop_from_bounding_set, override, read_search = 24, 1, 2
         prctl = ctypes.CDLL(None).prctl
@@ -105,7 +105,7 @@ def give_up_the_right_to_read_everything() -> None:
 
 @pytest.fixture
 def run_triage(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Run the real command; the environment is clean of what would change its output."""
+    """Run the real command, without variables that would change its output."""
 
     def run(
         *arguments: str | Path, input: str | bytes | None = None, **environment: str
@@ -172,7 +172,7 @@ def in_terminal(tmp_path: Path) -> Callable[..., Screen]:
         deadline = time.monotonic() + _PATIENCE
         while time.monotonic() < deadline:
             if typed and after.encode() in seen:
-                # A person's terminal hands over a paste in pieces too; one large write could block on the echo.
+                # A real terminal passes on a paste in pieces too; one large write could block on the echo.
                 os.write(keyboard, typed[:512])
                 typed = typed[512:]
             if select.select([keyboard], [], [], 0.1)[0]:
@@ -194,9 +194,9 @@ def in_terminal(tmp_path: Path) -> Callable[..., Screen]:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """`-n auto`: one more than the processors that we may use, because tests of hangs only wait.
+    """`-n auto`: one more than the processors we may use, because tests of hangs only wait.
 
-    Each may start a TensorFlow, which takes up to 1.6 GB, so eight are enough.
+    At most eight: each may start a TensorFlow, which takes up to 1.6 GB.
     """
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(usable + 1, 8)
@@ -204,18 +204,18 @@ def pytest_xdist_auto_num_workers() -> int:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
-    """Where there are several processes, tests that share something dear run in the same one."""
+    """With several processes, tests that share something expensive run in the same one."""
     return scheduling.scheduler(config, log)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Where there are several processes, begin with what takes longest."""
+    """With several processes, start with what takes longest."""
     if hasattr(config, "workerinput"):
         scheduling.long_ones_first(items)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """How many tests ran and were skipped in each suite, so that a silent skip is seen."""
+    """Print how many tests of each file ran and were skipped, so that no skip goes unnoticed."""
     ran: Counter[str] = Counter()
     skipped: Counter[str] = Counter()
     for outcome, reports in terminalreporter.stats.items():

@@ -1,7 +1,7 @@
-"""The table of trigger words in triage/readers/log/containers/triggers.py, which is made from the modules themselves.
+"""The table of trigger words in triage/readers/log/containers/triggers.py, made from the modules themselves.
 
 A log must not pay for importing thirty modules to learn that it needs none of them, so their words are kept in one
-table. Run as a script it says whether the table is out of date; with --write it writes it anew (make triggers).
+table. As a script, it says whether the table is out of date; with --write it rewrites it (make triggers).
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ class Crasher(NamedTuple):
 
     @property
     def patience(self) -> float | None:
-        """The seconds after which what hangs is ended: more of them where the machine has more to do than it can."""
+        """The seconds after which a hanging script is ended; more of them on an overloaded machine."""
         busy = os.getloadavg()[0] / (os.cpu_count() or 1)
         return self.timeout and self.timeout * min(max(1.0, busy), 5.0)
 
@@ -66,14 +66,14 @@ class Crasher(NamedTuple):
 
     @property
     def returncode(self) -> int | None:
-        """Python's returncode of a plain run: -N for signal N, None for what hangs."""
+        """Python's returncode of a plain run: -N for signal N, None for a script that hangs."""
         if self.hangs:
             return None
         return 128 - self.exit if self.exit > 128 else self.exit
 
     @property
     def missing(self) -> str | None:
-        """The first of its needs that is not here."""
+        """The first of its needs that this machine lacks."""
         return next((need for need in self.needs if not _PRESENT[need]()), None)
 
 
@@ -85,7 +85,7 @@ def _has_module(name: str) -> bool:
 
 
 def once_each(run: Callable[[Crasher], Result]) -> Callable[[Crasher], Result]:
-    """The same for tests that share its results; where one never ended, that is told again and not waited for again."""
+    """The same function, run once per crasher for all tests; a run that failed is not tried again."""
     runs: dict[str, Future[Result]] = {}
 
     def result(crasher: Crasher) -> Result:
@@ -107,6 +107,6 @@ def all_crashers() -> list[Crasher]:
 
 
 def _crasher(name: str, row: dict[str, object]) -> Crasher:
-    """An entry with what it leaves out: the plain output tells as much as the evidence does."""
+    """An entry with its defaults: the plain output is as good as the evidence unless the entry says otherwise."""
     filled = {"line": row["decides"], "plain": row["cause"], **row, "needs": tuple(row["needs"])}
     return Crasher(name=name, **filled)  # an unknown or a missing key is an error here

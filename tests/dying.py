@@ -1,4 +1,4 @@
-"""Small programs that really crash: held in their handler of the fatal signal, or dead with a core."""
+"""Small programs that really crash: held in the handler of the fatal signal, or dead with a core."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ if len(sys.argv) > 2:
 else:
     dies()
 """
-# As our hook does it: the handler of a fatal signal is sleep(), and faulthandler comes before it.
+# As our hook does: the handler of fatal signals is sleep(), and faulthandler runs before it.
 _ARMED = """
 import ctypes, faulthandler, os
 _libc = ctypes.CDLL(None)
@@ -95,7 +95,7 @@ faulthandler.enable(file=open(os.environ["DUMP"], "wb", 0))
 """
 _PATIENCE = 30
 _QUIET = 0.05
-ON_X86_64 = pytest.mark.skipif(platform.machine() != "x86_64", reason="its instructions are those of x86-64")
+ON_X86_64 = pytest.mark.skipif(platform.machine() != "x86_64", reason="it uses x86-64 instructions")
 
 
 @contextmanager
@@ -175,7 +175,7 @@ def _start(
 
 
 def _is_written(dump: Path) -> bool:
-    """Whether faulthandler has finished: its file does not grow any more."""
+    """Whether faulthandler has finished: its file no longer grows."""
     if not dump.exists() or not (size := dump.stat().st_size):
         return False
     time.sleep(_QUIET)

@@ -1,8 +1,8 @@
-"""Which regular expressions Python's own engine may run; run as a script it names every one that a text could hold up.
+"""Checks the regular expressions that Python's own engine runs; as a script, it lists those that could take forever.
 
-Python's engine tries every way to match, so a text that others wrote may keep it busy for ever. Every pattern of `re`
-must take a time that only grows with the text; what is refused here goes through triage/patterns.py, which has RE2.
-Patterns of that door run on Python's engine where RE2 is missing: they must at least not be exponential.
+Python's engine backtracks, so a text from outside may keep it busy forever. The time for every pattern of `re` must be
+linear in the text; patterns that fail here go through triage/patterns.py, which uses RE2. Where RE2 is missing, those
+run on Python's engine too, so they must at least not be exponential.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 from triage.knowledge.complexity import exponential, slow
 
 PACKAGE = Path(__file__).resolve().parents[1] / "triage"
-# The door itself compiles whatever it is given.
+# It compiles whatever it is given.
 DOOR = "patterns.py"
 _SEARCHING = {"search", "sub", "subn", "split", "findall", "finditer"}
 _MATCHING = {"match", "fullmatch"}
@@ -24,7 +24,7 @@ _RUNNING = {"compile", *_SEARCHING, *_MATCHING}
 
 
 def violations(package: Path = PACKAGE) -> list[str]:
-    """One sentence for each expression that could hold up Python's engine, or cannot be judged."""
+    """One sentence for each expression that could take forever, or that cannot be judged."""
     wrong = []
     for path in sorted(package.rglob("*.py")):
         if path.relative_to(package) != Path(DOOR):
@@ -50,19 +50,20 @@ class _Module:
         called = {node.func: node for node in ast.walk(self._tree) if isinstance(node, ast.Call)}
         for node in ast.walk(self._tree):
             if isinstance(node, ast.ImportFrom) and node.module == "re":
-                yield node.lineno, "names of re cannot be followed from here: import re"
+                yield node.lineno, "write 'import re': names imported from it cannot be followed"
             elif isinstance(node, ast.Import) and any(a.name == "re" and a.asname for a in node.names):
-                yield node.lineno, "re under another name cannot be followed from here: import re"
+                yield node.lineno, "write 'import re': another name for it cannot be followed"
             elif _is_of_re(node) and node.attr in _RUNNING:
                 call = called.get(node)
                 pattern = self._text(_argument(call, 0, "pattern")) if call else None
                 if call is None or pattern is None:
-                    yield node.lineno, f"re.{node.attr} with a pattern that is no text of this module: patterns.compile"
+                    what = f"re.{node.attr} with a pattern that is not a constant of this module"
+                    yield node.lineno, f"{what}: use patterns.compile"
                 elif reason := self._judged(node.attr, call, pattern):
-                    yield node.lineno, f"{pattern!r}: {reason}; patterns.compile has no such trouble"
+                    yield node.lineno, f"{pattern!r}: {reason}; use patterns.compile"
 
     def of_the_door(self) -> Iterator[tuple[int, str]]:
-        """What is wrong with patterns that run on Python's engine where RE2 is missing: any text here may be one."""
+        """What is wrong with patterns that run on Python's engine where RE2 is missing; any string here may be one."""
         imports = (node for node in ast.walk(self._tree) if isinstance(node, ast.ImportFrom))
         if any(n.module == "triage.patterns" or "patterns" in {a.name for a in n.names} for n in imports):
             for line, pattern in self._texts(self._tree):
@@ -78,7 +79,7 @@ class _Module:
             return str(error)
 
     def _uses(self, call: ast.Call) -> set[str]:
-        """How a compiled pattern is used, where it has a name of its own; nothing where that cannot be seen."""
+        """How a compiled pattern is used, where it has a name; empty where that cannot be seen."""
         named = [node.targets[0] for node in self._tree.body if isinstance(node, ast.Assign) and node.value is call]
         name = named[0].id if named and isinstance(named[0], ast.Name) else None
         places = [node for node in ast.walk(self._tree) if isinstance(node, ast.Name) and node.id == name]
@@ -87,7 +88,7 @@ class _Module:
         return {node.attr for node in used} if name and len(used) == len(read) else set()
 
     def _texts(self, node: ast.AST) -> Iterator[tuple[int, str]]:
-        """Every text of a module, whole where it is put together from several."""
+        """Every string of a module, as a whole where it is put together from several."""
         if isinstance(node, ast.expr) and not isinstance(node, ast.Name) and (text := self._text(node)) is not None:
             if isinstance(text, str):
                 yield node.lineno, text
@@ -96,7 +97,7 @@ class _Module:
             yield from self._texts(child)
 
     def _text(self, node: ast.AST | None) -> str | bytes | None:
-        """The value of an expression that is made of texts and of the module's own constants."""
+        """The value of an expression made of strings and the module's own constants."""
         if isinstance(node, ast.Constant) and isinstance(node.value, (str, bytes)):
             return node.value
         if isinstance(node, ast.Name):
@@ -118,7 +119,7 @@ _REPEATS = re.compile(r"[*+}]")
 def _exponential(text: str) -> str | None:
     try:
         return exponential(text)
-    except re.error:  # a part of a pattern, or none at all
+    except re.error:  # part of a pattern, or not a pattern
         return None
 
 
@@ -142,5 +143,5 @@ def _flags(call: ast.Call) -> int:
 
 if __name__ == "__main__":
     found = violations()
-    print("\n".join(found) or "Every regular expression ends in a time that only grows with the text.")
+    print("\n".join(found) or "Every regular expression takes a time that is linear in the text.")
     sys.exit(1 if found else 0)

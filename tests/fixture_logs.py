@@ -1,6 +1,6 @@
-"""The logs in fixtures/logs, each read and diagnosed once in a process, however many tests look at it.
+"""The logs in fixtures/logs, each read and diagnosed once per process, however many tests look at it.
 
-Crashes and reports are tuples all the way down, so a test cannot spoil them for the next. scheduling.py sends the tests
+Crashes and reports are tuples all the way down, so no test can spoil them for the next. scheduling.py sends the tests
 of one log to one process.
 """
 
@@ -31,11 +31,11 @@ def our_knowledge() -> Knowledge:
 
 @functools.cache
 def crash_in(log: Path) -> Crash:
-    """What a log tells."""
+    """The crash that a log shows."""
     return read(Source.of(log), 0)
 
 
 @functools.cache
 def report_of(log: Path, exit_code: int | str | None = None) -> Report:
-    """What is diagnosed of a log and an exit code."""
+    """The report on a log and an exit code."""
     return triage.analyze(log, exit_code=exit_code, knowledge=our_knowledge())

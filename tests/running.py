@@ -1,6 +1,6 @@
-"""Real runs for the tests of `triage run`: with us and without us, with pipes and in a terminal.
+"""Real runs for the tests of `triage run`: with triage and without it, with pipes and in a terminal.
 
-Native stacks are not the point of most of them, so `--no-native` is the rule here and the exception says so.
+Most of them are not about native stacks, so `--no-native` is the default here.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ CRASH = "import ctypes\ndef die():\n    ctypes.string_at(8)\n"
 
 
 def environment(**more: str) -> dict[str, str]:
-    """Ours without what would change how a child behaves: no active environment, no log level, no triage around us."""
+    """Our environment without what would change how a child behaves: an active venv, a log level, another triage."""
     kept = clean_environment(**more)
     for name in (
         "VIRTUAL_ENV",
@@ -43,13 +43,13 @@ def environment(**more: str) -> dict[str, str]:
 
 
 def with_triage(*arguments: str | Path, options: tuple[str | Path, ...] = (), **named: Any) -> Any:
-    """`triage run` as it is called from a program; what it has to say goes to report.txt in the working directory."""
+    """`triage run` as a program calls it; the report goes to report.txt in the working directory."""
     report = () if "--output" in options else ("--output", "report.txt")
     return _finished([*TRIAGE, *QUICKLY, *report, *map(str, (*options, *arguments))], **named)
 
 
 def without_triage(*arguments: str | Path, **named: Any) -> Any:
-    """The same with Python alone, or for `--` the command alone."""
+    """The same without triage: with Python, or with the command alone after `--`."""
     words = list(map(str, arguments))
     return _finished(words[1:] if words[0] == "--" else [sys.executable, *words], **named)
 
@@ -81,13 +81,13 @@ def primary_of(report: dict[str, Any]) -> dict[str, Any]:
 
 
 def functions_of(process: dict[str, Any]) -> list[str]:
-    """The Python functions of its crashed thread, innermost first; of all its threads where none crashed."""
+    """The Python functions of the crashed thread, innermost first; of all threads where none crashed."""
     threads = [t for t in process["threads"] if t["crashed"]] or process["threads"]
     return [frame["function"] for thread in threads for frame in thread["python_stack"]]
 
 
 def is_alive(pid: int) -> bool:
-    """Whether a process is there and not only waiting to be reaped."""
+    """Whether a process exists and is not just waiting to be reaped."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
     except OSError:
@@ -95,15 +95,15 @@ def is_alive(pid: int) -> bool:
 
 
 def wait_until(what: Any) -> None:
-    """Wait for something to become true; a test that waits in vain fails here."""
+    """Wait for something to become true; fails if it never does."""
     until = time.monotonic() + PATIENCE
     while not what():
-        assert time.monotonic() < until, "waited in vain"
+        assert time.monotonic() < until, "it never became true"
         time.sleep(0.02)
 
 
 class Terminal:
-    """A terminal of 80 by 24 with a program in it that leads its session, as a window or `ssh -t` starts one."""
+    """A terminal of 80 by 24 whose program leads its session, as in a window or under `ssh -t`."""
 
     def __init__(self, *words: str | Path, cwd: Path, **more: str) -> None:
         self.keyboard, screen = os.openpty()
@@ -133,22 +133,22 @@ class Terminal:
             self.process.wait(PATIENCE)
 
     def resize(self, rows: int, columns: int) -> None:
-        """What a window manager does; the programs in it hear SIGWINCH."""
+        """Resize the window; the programs in it get SIGWINCH."""
         fcntl.ioctl(self.keyboard, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
     def press(self, keys: bytes) -> None:
-        """Type."""
+        """Press keys."""
         os.write(self.keyboard, keys)
 
     def expect(self, text: str, times: int = 1) -> None:
-        """Read the screen until a text has appeared so many times."""
+        """Read the screen until a text has appeared this many times."""
         until = time.monotonic() + PATIENCE
         while self.seen.count(text.encode()) < times:
             assert time.monotonic() < until, f"{text!r} never appeared in {self.seen!r}"
             self._read()
 
     def end(self) -> int:
-        """Wait for the program; its return code as Python tells it."""
+        """Wait for the program and return Python's returncode for it."""
         until = time.monotonic() + PATIENCE
         while self.process.poll() is None:
             assert time.monotonic() < until, f"still running; on the screen is {self.seen!r}"

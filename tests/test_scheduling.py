@@ -1,4 +1,4 @@
-"""Tests that share what is dear to make run in one process, whatever file they stand in."""
+"""Tests that share something expensive run in one process, whatever file they are in."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import NamedTuple
 
 import pytest
 from conftest import REPOSITORY, clean_environment
-from scheduling import LONG, company, long_ones_first
+from scheduling import LONG, group, long_ones_first
 
 RUN, PLAIN = "tests/capture/test_crashers_run.py", "tests/test_crashers.py"
 
 
 class Item(NamedTuple):
-    """As much of a test as is looked at."""
+    """The part of a test that is looked at."""
 
     nodeid: str
 
@@ -36,7 +36,7 @@ class Item(NamedTuple):
     ids=["a crasher", "a log", "a log in a folder", "a file"],
 )
 def test_what_is_shared_keeps_tests_together(one, other):
-    assert company(one) == company(other)
+    assert group(one) == group(other)
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_what_is_shared_keeps_tests_together(one, other):
     ids=["crashers", "logs", "files"],
 )
 def test_what_shares_nothing_may_run_at_the_same_time(one, other):
-    assert company(one) != company(other)
+    assert group(one) != group(other)
 
 
 def test_the_long_ones_come_first_and_the_others_stay_in_their_order():
