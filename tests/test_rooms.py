@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from fnmatch import fnmatchcase
 
 import pytest
 import rooms
@@ -16,7 +17,23 @@ def test_every_import_of_ours_goes_the_right_way():
 
 def test_every_room_of_the_table_exists():
     existing = {path.stem for path in (REPOSITORY / "triage").iterdir() if path.suffix == ".py" or path.is_dir()}
-    assert set(rooms.MAY_IMPORT) <= existing
+    assert set(rooms.ROOMS) <= existing
+
+
+def test_every_exception_is_needed():
+    used = {room: set() for room in rooms.ROOMS}
+    for name, path in rooms.modules_of().items():
+        used[rooms.room_of(name)].update(rooms.room_of(imported) for _, imported in rooms.imports_of(path))
+    for room, exceptions in rooms.EXCEPTIONS.items():
+        assert not set(exceptions) & rooms.ROOMS[room], f"the design allows it: {room}"
+        assert set(exceptions) <= used[room], f"nothing needs it: {room}"
+
+
+@pytest.mark.parametrize("rule", rooms.INSIDE, ids=lambda rule: rule.why)
+def test_every_rule_inside_a_room_is_about_modules_that_exist(rule):
+    named = (*rule.modules, *rule.may, *rule.but) if isinstance(rule, rooms.Only) else (rule.modules, rule.those)
+    for pattern in named:
+        assert any(fnmatchcase(name, pattern) for name in rooms.modules_of()), pattern
 
 
 def test_the_script_says_so():
@@ -58,6 +75,44 @@ def test_an_import_that_goes_the_wrong_way_is_named_with_its_line(package, state
     (found,) = rooms.violations(package)
     line = 2 + statement.count("\n")
     assert f"text.py:{line}: 'reports' may not import 'readers'" in found
+
+
+@pytest.mark.parametrize(
+    ("module", "statement", "why"),
+    [
+        ("readers/log/containers/slurm.py", "from triage.readers.log.containers import mpi", "no format knows another"),
+        ("readers/log/containers/slurm.py", "from . import mpi", "no format knows another"),
+        ("clues/exit.py", "from triage.clues.log import LogSearch", "no kind knows another"),
+        ("clues/exception.py", "from triage.clues.native import often_enough", "asked for as a log is"),
+        ("readers/minidump/walk.py", "import triage.readers.log.lines", "does not depend on logs"),
+        ("capture/machine.py", "from triage.capture.windows import dumps", "does not depend on one of them"),
+        ("cli/run.py", "from triage.cli.analyze import command", "no command knows another"),
+    ],
+)
+def test_an_import_that_a_rule_inside_a_room_forbids_is_named_with_the_reason(package, module, statement, why):
+    path = package / module
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"{statement}\n")
+    (found,) = rooms.violations(package)
+    assert f"{path.name}:1: " in found
+    assert why in found
+
+
+@pytest.mark.parametrize(
+    ("module", "statement"),
+    [
+        ("readers/log/containers/slurm.py", "from triage.readers.log.containers.interface import Outside"),
+        ("readers/log/containers/__init__.py", "from triage.readers.log.containers import mpi"),
+        ("clues/exception.py", "from triage.clues.log import LOG_REQUEST"),
+        ("capture/windows/live/console.py", "from triage.capture.windows.live import winapi"),
+        ("capture/__init__.py", "from triage.capture import windows"),
+    ],
+)
+def test_what_a_room_may_share_inside_is_allowed(package, module, statement):
+    path = package / module
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"{statement}\n")
+    assert rooms.violations(package) == []
 
 
 def test_facts_import_nothing_of_ours(package):
