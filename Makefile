@@ -2,17 +2,17 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# setuptools warns about every editable install that maps a folder, as ours does with signatures/; it is meant so.
+# setuptools warns about every editable install that maps a folder, as ours does with signatures/ on purpose.
 INSTALL := PYTHONWARNINGS=ignore $(BIN)/python -m pip install --quiet --disable-pip-version-check
-# How many processes share the tests; auto: one more than there are processors.
+# How many processes run the tests; auto: one more than there are processors.
 JOBS ?= auto
 # How often each measurement is repeated.
 PAIRS ?= 9
 RUNS ?= 5
-# How many broken dumps are tried, and which.
+# How many broken dumps to try, and the seed they are made from.
 COUNT ?= 2000
 SEED ?= 1
-# The tests start triage some thousand times; where Python keeps no bytecode, each start compiles all of it again.
+# The tests start triage a few thousand times; without bytecode files each start would compile all of it again.
 BYTECODE := PYTHONDONTWRITEBYTECODE=
 SOURCES := setup.cfg setup.py pyproject.toml
 
@@ -21,19 +21,19 @@ SOURCES := setup.cfg setup.py pyproject.toml
 help:
 	@echo "make demo            run a real TensorFlow crasher under triage"
 	@echo "make test            install what the tests need and run them (JOBS=1: one after the other)"
-	@echo "make test-windows    the Windows collector under wine (SHORT=1: a few cases)"
-	@echo "make lint            ruff, mypy, signatures, rooms, regular expressions, what is made from docstrings"
-	@echo "make docs            the parts of CONTRIBUTING.md that are made from docstrings"
-	@echo "make triggers        the words by which container formats are recognised, from their modules"
+	@echo "make test-windows    test the Windows collector under wine (SHORT=1: a few cases)"
+	@echo "make lint            check with ruff and mypy; check signatures, rooms, regular expressions and generated tables"
+	@echo "make docs            update the table in CONTRIBUTING.md that is generated from docstrings"
+	@echo "make triggers        update the table of words by which container formats are recognised"
 	@echo "make calibrate       fit the ranking to labelled reports (CASES=\"DIR …\" RELIABILITY=FILE)"
-	@echo "make schema          write signatures/signature.schema.json, from which editors complete and check signatures"
-	@echo "make bench-start     how fast the commands answer"
-	@echo "make bench-run       what it costs to run a program under triage (PAIRS=1: a short version)"
-	@echo "make fuzz-minidump   broken dumps through the whole analysis (COUNT=200: a short version)"
-	@echo "make bench-minidump  time and memory for a large dump and a small one"
-	@echo "make clean           remove everything that was made"
+	@echo "make schema          update signatures/signature.schema.json, which editors use to complete and check signatures"
+	@echo "make bench-start     measure how fast the commands answer"
+	@echo "make bench-run       measure what running a program under triage costs (PAIRS=1: a short version)"
+	@echo "make fuzz-minidump   analyze broken dumps (COUNT=200: a short version)"
+	@echo "make bench-minidump  measure time and memory for a large and a small dump"
+	@echo "make clean           remove everything that make created"
 
-# Each stamp is one step of the set-up; a step is done again only when what it depends on has changed.
+# Each stamp file is one step of the setup, repeated only when what it depends on has changed.
 $(VENV)/.made:
 	@echo "== making a virtual environment in $(VENV)"
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
@@ -72,7 +72,7 @@ test: $(VENV)/.test $(VENV)/.tensorflow
 	@echo "== running the tests"
 	@$(BYTECODE) $(BIN)/python -m pytest -n $(JOBS)
 
-# wine, mingw, two Windows Pythons and the crash programs, all but the first two in .windows/
+# Sets up wine, mingw, two Windows Pythons and the crash programs; all but wine and mingw go to .windows/.
 windows: $(VENV)/.test
 	@$(BIN)/python tests/windows/set_up.py
 

@@ -10,11 +10,11 @@ HERE = Path(__file__).resolve().parent
 
 
 class BuildWithIndex(build_py):
-    """Turns signatures/*.yaml into a module of constants, so that an installed triage starts without reading YAML."""
+    """Turns signatures/*.yaml into a Python module, so that an installed triage starts without reading YAML."""
 
     def run(self):
         super().run()
-        # An editable install reads the YAML itself, so that an edit counts at once.
+        # An editable install reads the YAML itself, so that edits take effect at once.
         if getattr(self, "editable_mode", False):
             return
         sys.path.insert(0, str(HERE))
