@@ -15,7 +15,7 @@ MAY_IMPORT = {
     "frames": {"crash", "patterns"},
     "report": {"crash"},
     # texts for a person, in which the input's own words stay apart from ours
-    "phrases": set(),
+    "phrases": {"patterns"},
     "status_tables": {"crash"},
     "status": {"crash", "status_tables"},
     "patterns": set(),
