@@ -48,6 +48,7 @@ ROOMS: dict[str, set[str]] = {
 EXCEPTIONS: dict[str, dict[str, str]] = {
     "frames": {"patterns": "names of functions and paths come from outside"},
     "instructions": {"patterns": "a disassembled instruction is text from outside"},
+    "phrases": {"patterns": "the input's own words are text from outside"},
     "stacks": {"digits": "gdb and cores hold numbers from outside"},
     "readers": {"digits": "logs and dumps hold numbers from outside"},
     "capture": {"digits": "/proc and kernel logs hold numbers from outside"},

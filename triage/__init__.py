@@ -189,7 +189,7 @@ def explain(
 
 def sources(knowledge: Knowledge | None = None) -> Page:
     """What the signatures rest on, document by document."""
-    from triage.diagnosis.sources import sources_page
+    from triage.diagnosis.explain import sources_page
 
     return sources_page(knowledge or load_knowledge())
 

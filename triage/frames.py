@@ -9,9 +9,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from itertools import groupby
 from typing import Literal, NamedTuple
 
-from triage.crash import NativeFrame, PythonFrame, base_name
+from triage.crash import Crash, NativeFrame, PythonFrame, Thread, base_name
 from triage.patterns import compile as pattern
 
 # Whose a file is: the person's, an installed package's, Python's, the system's, or nobody's: made while it ran.
@@ -76,7 +77,7 @@ def name_of(frame: NativeFrame) -> str:
     return f"{module}+0x{frame.offset:x}" if frame.offset is not None else module
 
 
-def library_name(frame: NativeFrame) -> str:
+def _library_name(frame: NativeFrame) -> str:
     """A nameless frame by its library, of Linux without version and offset: what loads it is not called as its file."""
     stem, shared, _ = base_name(frame.module or "").partition(".so")
     return stem.split(".cpython-")[0] if stem and shared else name_of(frame)
@@ -462,3 +463,33 @@ def _telling(frames: Sequence[NativeFrame]) -> Iterator[NativeFrame]:
         is_pythons = may_be_interpreter and (what is not None or (in_python and "::" not in name))
         if not is_pythons:
             yield frame
+
+
+# ---------------------------------------------------------------- what a stack is called
+
+_KEY_FRAMES = 3
+
+
+def stack_key(crash: Crash) -> str:
+    """The key of the crashed thread's stack, native frames first; empty only when there is no stack at all."""
+    stacks = [thread for thread in crash.threads if thread.native_stack or thread.python_stack]
+    for thread in sorted(stacks, key=lambda thread: (not thread.crashed, not thread.native_stack)):
+        return _thread_key(thread)
+    for error in reversed(crash.exceptions):
+        if error.frames:
+            return " < ".join(f"{base_name(f.file)}:{f.function}" for f in error.frames[:_KEY_FRAMES])
+    return ""
+
+
+def _thread_key(thread: Thread) -> str:
+    if thread.native_stack:
+        # A recursion is one frame that repeats, however deep it went.
+        return " < ".join([name for name, _ in groupby(_key_names(telling(thread.native_stack)))][:_KEY_FRAMES])
+    return " < ".join(f"{base_name(f.file)}:{f.function}" for f in thread.python_stack[:_KEY_FRAMES])
+
+
+def _key_names(frames: Sequence[NativeFrame]) -> list[str]:
+    """The names; of a library that is stripped its name alone, where others tell enough: gdb prints no offset."""
+    if not any(frame.function for frame in frames):
+        return [name_of(frame) for frame in frames]
+    return [name_of(frame) if frame.function else _library_name(frame) for frame in frames]

@@ -1,6 +1,12 @@
-"""Texts for a person: which of their words are the input's own, and how sizes are said."""
+"""Texts for a person: which of their words are the input's own, how placeholders are filled, how sizes are written."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+
+from triage.patterns import compile as pattern
+
+_PLACEHOLDER = r"\{([a-z_]+)\}"
 
 
 class Phrase(str):
@@ -41,6 +47,28 @@ def quoting(text: str, *theirs: str) -> Phrase:
                 ours = parts[at].split(words)
                 parts[at : at + 1] = [piece for one in ours for piece in (quote(words), one)][1:]
     return Phrase.of(*parts)
+
+
+def fill(text: str, values: Mapping[str, str]) -> Phrase | None:
+    """The text with its {placeholders} filled, or None when one of them has no value."""
+    parts: list[str] = []
+    at = 0
+    for match in pattern(_PLACEHOLDER).finditer(text):
+        if match[1] not in values:
+            return None
+        parts += [text[at : match.start()], values[match[1]]]
+        at = match.end()
+    return Phrase.of(*parts, text[at:])
+
+
+def placeholders(text: str) -> set[str]:
+    """The names of a text's placeholders."""
+    return set(pattern(_PLACEHOLDER).findall(text))
+
+
+def without_values(text: str) -> str:
+    """The text with an ellipsis for each placeholder, where nothing is known that could fill it."""
+    return pattern(_PLACEHOLDER).sub(lambda _: "…", text)
 
 
 def human_bytes(count: float) -> str:

@@ -106,7 +106,7 @@ class Near(NamedTuple):
     missing: tuple[str, ...]
 
 
-class Heard(NamedTuple):
+class RefutedClaim(NamedTuple):
     """A claim that a person may have read about this crash, and in one line why it is not that."""
 
     claim: int
@@ -134,7 +134,7 @@ class Report(NamedTuple):
     redactions: tuple[tuple[str, int], ...] = ()
     reliability: Reliability | None = None
     nearest: tuple[Near, ...] = ()
-    hearsay: tuple[Heard, ...] = ()
+    hearsay: tuple[RefutedClaim, ...] = ()
 
 
 class OtherCrash(NamedTuple):

@@ -10,8 +10,8 @@ from building import clue, crash_of
 from triage.clues import KINDS
 from triage.clues.facts import Facts
 from triage.clues.interface import Observable, Request, Way
-from triage.diagnosis.nearest import NEEDS
-from triage.diagnosis.questions import ASK, COMMANDS, TROUBLE
+from triage.diagnosis.alternatives import NEEDS
+from triage.diagnosis.next_steps import ASK, COMMANDS, TROUBLE
 from triage.report import EvidenceKind
 
 COMBINATORS = {"any", "sequence", "thread"}

@@ -11,9 +11,10 @@ from building import knowledge_of as known
 import triage
 from triage.crash import Command, Environment, Place
 from triage.diagnosis import diagnose
-from triage.diagnosis.evidence import fill, placeholders, source_name
+from triage.diagnosis.evidence import source_name
 from triage.diagnosis.ranking import OTHER_SYSTEM
 from triage.knowledge.database import Knowledge
+from triage.phrases import fill, placeholders
 from triage.report import Diagnosis
 
 LABEL = {

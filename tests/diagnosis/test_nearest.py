@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import triage
-from triage.clues.log import LogSeen
-from triage.diagnosis.questions import Awaited, expected_gain
 from triage.knowledge.database import Knowledge
 
 
@@ -19,12 +17,3 @@ def test_a_bare_status_gets_its_usual_causes_with_the_clue_that_would_show_each(
 def test_a_diagnosis_has_none(knowledge: Knowledge) -> None:
     report = triage.analyze(b"free(): invalid pointer\n", exit_code=134, knowledge=knowledge)
     assert (report.verdict, report.nearest) == ("diagnosed", ())
-
-
-def test_what_separates_two_causes_teaches_more_than_what_both_show() -> None:
-    shares = {"a.a": 0.45, "b.b": 0.45}
-    one, both = LogSeen("one"), LogSeen("both")
-    separating = expected_gain(shares, {"a.a": Awaited(one, 0.9, 0.01)})
-    shared = expected_gain(shares, {"a.a": Awaited(both, 0.9, 0.01), "b.b": Awaited(both, 0.9, 0.01)})
-    assert separating > shared > 0
-    assert abs(expected_gain(shares, {"a.a": Awaited(one, 0.3, 0.3)})) < 1e-9

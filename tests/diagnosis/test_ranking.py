@@ -20,6 +20,7 @@ from triage.diagnosis.ranking import (
     TELLING,
     Ranking,
     Scored,
+    match,
     rank,
     weigh,
 )
@@ -41,7 +42,7 @@ def about(cause: str, *clues: dict[str, Any], **changes: Any) -> dict[str, Any]:
 
 
 def ranked(crash: Crash, knowledge: Knowledge) -> Ranking:
-    return rank(Facts(crash), knowledge)
+    return rank(match(Facts(crash), knowledge), knowledge, crash)
 
 
 def only(crash: Crash, knowledge: Knowledge) -> Scored:

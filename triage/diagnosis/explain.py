@@ -1,20 +1,24 @@
-"""Pages for everything a person may have in hand: an exit code, a signal, an exception, a cause, a signature."""
+"""Pages for everything a person may have in hand (an exit code, a signal, an exception, a cause, a signature), and for
+what the knowledge rests on."""
 
 from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from triage import status as statuses
 from triage.clues.exit import ExitSeen
+from triage.clues.interface import Clue
 from triage.crash import Command, ExitStatus
-from triage.diagnosis.cause_page import Sections, cause_page, documents, families, family_page
 from triage.diagnosis.evidence import in_words, source_name
-from triage.knowledge.database import Knowledge
-from triage.knowledge.signature import Signature
+from triage.knowledge.database import Cause, Knowledge
+from triage.knowledge.signature import GRADES, Signature
 from triage.report import Page
+
+Sections = list[tuple[str, tuple[str, ...]]]
 
 
 class UnknownTopic(Exception):
@@ -29,12 +33,12 @@ def explain(topic: str, knowledge: Knowledge) -> Page:
     """The page for a topic; raises UnknownTopic with what was perhaps meant."""
     wanted = topic.strip()
     if wanted in knowledge.causes:
-        return cause_page(knowledge.causes[wanted], knowledge)
+        return _cause_page(knowledge.causes[wanted], knowledge)
     if wanted in knowledge.signatures:
         return _signature_page(knowledge.signatures[wanted])
-    family = families(knowledge).get(wanted.lower())
+    family = _families(knowledge).get(wanted.lower())
     if family:
-        return family_page(wanted.lower(), family)
+        return _family_page(wanted.lower(), family)
     status = statuses.parse(wanted) or _from_exit_words(wanted)
     if status is not None:
         return _status_page(status, wanted, knowledge)
@@ -74,6 +78,9 @@ def _near(wanted: str, knowledge: Knowledge) -> list[str]:
     return [by_lower[lower] for lower in near]
 
 
+# ---------------------------------------------------------------- a status, an exception, a signature
+
+
 def _status_page(status: ExitStatus, asked: str, knowledge: Knowledge) -> Page:
     page = knowledge.status_page(status)
     subcodes = page.get("subcodes") or {}
@@ -106,7 +113,7 @@ def _add_ending(sections: Sections, page: Mapping[str, Any]) -> None:
     if page.get("next"):
         sections.append(("next", (page["next"],)))
     if page.get("documented"):
-        sections.append(("documented in", documents(page)))
+        sections.append(("documented in", _documents(page)))
 
 
 def _spellings(status: ExitStatus) -> tuple[str, ...]:
@@ -164,3 +171,167 @@ def _signature_page(signature: Signature) -> Page:
 
 def _sentence(text: str) -> str:
     return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".") if text else ""
+
+
+# ---------------------------------------------------------------- a cause, a family of causes
+
+_GRADE_SAYS = {
+    "reproduced": "a script in fixtures/crashers makes it happen",
+    "confirmed": "somebody who had it was cured",
+    "documented": "read in public reports and manuals, not tried here",
+    "claimed": "somebody says so, nobody has shown it",
+    "different": "it fails, but otherwise than claimed",
+    "partly": "it holds in part",
+    "untested": "it could not be tried",
+    "refuted": "tried, and it does not hold",
+}
+_WITHOUT_STATUS = {"hang": "no end: it hangs", "timeout": "no end: it hangs"}
+_SOURCE_WORDS = {"issue": "reports", "reproducer": "scripts", "document": "claims in"}
+
+
+def _cause_page(cause: Cause, knowledge: Knowledge) -> Page:
+    """What happens inside, how it shows and ends, how to be sure, the fix, the neighbours, and on what grounds."""
+    page = cause.page
+    own = [s for s in knowledge.signatures.values() if s.cause == cause.slug]
+    sections: Sections = [
+        ("what happens inside", _listed(page.get("inside"))),
+        ("how it shows", _listed(page.get("shows"))),
+        ("how it ends", _endings(page, own)),
+        ("how to be sure", _listed(page.get("sure"))),
+        ("fix", _numbered(page.get("fix"))),
+        ("mistaken for", tuple(f"{slug}: {why}" for slug, why in (page.get("mistaken_for") or {}).items())),
+        ("how well it is proven", _proof(own)),
+        ("signatures", tuple(f"{s.id} ({s.grade}): {s.title}" for s in own)),
+        ("documented in", (*_documents(page), *_sources(own))),
+    ]
+    best = min(own, key=lambda s: GRADES.index(s.grade), default=None)
+    more = ("signatures", "show", best.id) if best else ("run", "--tf-log", "train.py")
+    title = f"{cause.slug}  {cause.title}"
+    return Page(title, tuple(section for section in sections if section[1]), Command(("triage", *more)))
+
+
+def _families(knowledge: Knowledge) -> dict[str, list[Cause]]:
+    """The families of causes (`gpu`, `host`, ...), in each the commonest cause first."""
+    found: dict[str, list[Cause]] = {}
+    for cause in sorted(knowledge.causes.values(), key=lambda cause: -cause.prior):
+        family, dot, _ = cause.slug.partition(".")
+        if dot:
+            found.setdefault(family, []).append(cause)
+    return found
+
+
+def _family_page(family: str, causes: list[Cause]) -> Page:
+    """Every cause of a family, the commonest first."""
+    lines = tuple(f"{cause.slug}: {cause.title}" for cause in causes)
+    more = Command(("triage", "explain", causes[0].slug))
+    return Page(f"{family}  {len(causes)} causes", (("the commonest first", lines),), more)
+
+
+def _documents(page: Mapping[str, Any]) -> tuple[str, ...]:
+    """The public documents that a page names."""
+    return tuple(f"{entry['title']}: {entry['where']}" for entry in page.get("documented") or ())
+
+
+def _listed(text: str | list[str] | None) -> tuple[str, ...]:
+    """A text as it is, several with a dash each."""
+    if isinstance(text, list):
+        return tuple(f"- {one}" for one in text)
+    return (text,) if text else ()
+
+
+def _numbered(text: str | list[str] | None) -> tuple[str, ...]:
+    if isinstance(text, list):
+        return tuple(f"{number}. {one}" for number, one in enumerate(text, 1))
+    return (text,) if text else ()
+
+
+def _endings(page: Mapping[str, Any], own: list[Signature]) -> tuple[str, ...]:
+    """The exit statuses that the page names, else those that the cause's signatures look for."""
+    names = page.get("exits") or list(dict.fromkeys(name for s in own for clue in s.clues for name in _expected(clue)))
+    told = [_WITHOUT_STATUS.get(name) or _label(name) for name in names]
+    return ("; ".join(told),) if told else ()
+
+
+def _label(name: str) -> str:
+    status = statuses.parse(name.removeprefix("exit "))
+    return status.label if status and status.is_death else name
+
+
+def _expected(clue: Clue) -> Iterator[str]:
+    """The exit statuses a clue looks for, also those inside a combinator."""
+    if isinstance(clue.sought, ExitSeen):
+        yield from clue.sought.statuses
+    for inner in clue.inner:
+        yield from _expected(inner)
+
+
+def _proof(own: list[Signature]) -> tuple[str, ...]:
+    """How many signatures have which grade, the best first."""
+    counts = Counter(s.grade for s in own)
+    return tuple(
+        f"{grade}: {counts[grade]} of {len(own)} signature{'s' * (len(own) > 1)} ({_GRADE_SAYS[grade]})"
+        for grade in GRADES
+        if counts[grade]
+    )
+
+
+def _sources(own: list[Signature]) -> tuple[str, ...]:
+    """What the signatures rest on, one line for each kind of source."""
+    kinds: dict[str, dict[str, None]] = {}
+    for signature in own:
+        for source in signature.sources:
+            kind, name = next(iter(source.items()))
+            claim = f" ({source['claim']})" if "claim" in source else ""
+            kinds.setdefault(kind, {})[f"{name}{claim}"] = None
+    return tuple(f"{_SOURCE_WORDS.get(kind, kind)}: {', '.join(names)}" for kind, names in kinds.items())
+
+
+# ---------------------------------------------------------------- what the knowledge rests on
+
+_VERDICTS = {
+    "reproduced": "holds",
+    "partly": "holds in part",
+    "different": "fails, but otherwise than claimed",
+    "refuted": "does not hold",
+    "untested": "could not be tested",
+}
+
+
+def sources_page(knowledge: Knowledge) -> Page:
+    """Every document's claims by verdict with what stands behind each, then the sources outside documents."""
+    cited: dict[int, list[str]] = defaultdict(list)
+    others: list[str] = []
+    for signature in sorted(knowledge.signatures.values(), key=lambda s: s.id):
+        for source in signature.sources:
+            if "claim" in source:
+                cited[source["claim"]].append(signature.id)
+            else:
+                others.append(f"{signature.id}: {source_name(source)}")
+    claims = knowledge.documents.get("claims") or {}
+    sections: list[tuple[str, tuple[str, ...]]] = []
+    documents = [
+        (name, f"{name}  {about['title']}") for name, about in knowledge.documents.get("documents", {}).items()
+    ]
+    for document, heading in (*documents, (None, "heard everywhere")):
+        own = {number: claim for number, claim in claims.items() if claim["document"] == document}
+        for grade, verdict in _VERDICTS.items():
+            entries = [_entry(number, claim, cited[number]) for number, claim in own.items() if claim["grade"] == grade]
+            if entries:
+                sections.append((f"{heading}: {verdict}", tuple(entries)))
+    sections.append(("outside these documents", tuple(others)))
+    counts = {grade: sum(claim["grade"] == grade for claim in claims.values()) for grade in _VERDICTS}
+    told = ", ".join(f"{count} {grade}" for grade, count in counts.items())
+    return Page(f"{len(claims)} claims: {told}", tuple(sections), Command(("triage", "signatures", "list")))
+
+
+def _entry(number: int, claim: Mapping[str, Any], cited: list[str]) -> str:
+    """A claim, what really happens, and the signatures and the reproducer behind that."""
+    behind = [f"see {', '.join(dict.fromkeys([*(claim.get('supports') or ()), *cited]))}"]
+    behind = [] if behind == ["see "] else behind
+    if "reproducer" in claim:
+        behind.append(f"tried in {claim['reproducer']}")
+    if "not_run" in claim:
+        behind.append(claim["not_run"])
+    if "also_in" in claim:
+        behind.append(f"also in {', '.join(claim['also_in'])}")
+    return f"{number}. {claim['says']} Really: {claim['outcome']}" + (f" ({'; '.join(behind)})" if behind else "")

@@ -24,17 +24,16 @@ from triage.knowledge.signature import Signature
 CAP_FOR = 6.9
 CAP_AGAINST = -4.6
 OTHER_SYSTEM = -3.0
-# From here on a cause counts as found.
+# A cause at least this likely counts as found.
 SURE = 0.70
 # A hit this telling makes its cause a root that can explain other lines away.
 TELLING = 3.5
 # An answer as faint as this does not get surer.
 _FAINT = 0.15
-
-
+# How sure an answer may be that is still a guess: just below SURE.
+_A_GUESS = 0.69
 _MEMORY = "host.out-of-memory"
 _AT_LIMIT = 0.9
-_A_GUESS = 0.69
 
 
 class Term(NamedTuple):
@@ -83,7 +82,7 @@ class Ranking(NamedTuple):
         )
 
 
-class Found(NamedTuple):
+class Matches(NamedTuple):
     """What was found of every signature, in the order of its clues, before anything is weighed."""
 
     clues: Mapping[str, tuple[Finding, ...]]
@@ -91,25 +90,25 @@ class Found(NamedTuple):
     os: str | None
 
 
-def rank(facts: Facts, knowledge: Knowledge) -> Ranking:
-    """Score every signature, keep each cause's best, and turn scores into probabilities."""
-    return _modest(rank_found(look_for(facts, knowledge), knowledge), facts.crash)
-
-
-def look_for(facts: Facts, knowledge: Knowledge) -> Found:
-    """Look for every clue of every signature; this is the part that takes time, and no number has a say in it."""
+def match(facts: Facts, knowledge: Knowledge) -> Matches:
+    """Look for every clue of every signature. This is the part that takes time, and no weight has a say in it."""
     signatures = knowledge.signatures.items()
-    return Found(
+    return Matches(
         {id: tuple(facts.find(clue.sought) for clue in s.clues) for id, s in signatures},
         {id: tuple(facts.find(clue.sought) for clue in s.against) for id, s in signatures},
         facts.crash.environment.os,
     )
 
 
-def rank_found(found: Found, knowledge: Knowledge) -> Ranking:
-    """Weigh what was found."""
-    roots = _roots(knowledge, found)
-    scored = [_score(s, found, knowledge, roots) for s in knowledge.signatures.values()]
+def rank(matches: Matches, knowledge: Knowledge, crash: Crash) -> Ranking:
+    """The causes by probability, none surer than this crash lets us be."""
+    return _cautious(rank_matches(matches, knowledge), crash)
+
+
+def rank_matches(matches: Matches, knowledge: Knowledge) -> Ranking:
+    """Score every signature, keep each cause's best, and turn scores into probabilities."""
+    roots = _roots(knowledge, matches)
+    scored = [_score(s, matches, knowledge, roots) for s in knowledge.signatures.values()]
     best: dict[str, Scored] = {}
     for one in scored:
         held = best.get(one.signature.cause)
@@ -155,12 +154,12 @@ def _log_odds(share: float) -> float:
     return math.log(share / (1.0 - share))
 
 
-def _modest(ranking: Ranking, crash: Crash) -> Ranking:
+def _cautious(ranking: Ranking, crash: Crash) -> Ranking:
     """The ranking in which what cannot be known for sure stays a guess.
 
-    Where a part of a text was not read, what decides may stand there, whatever the rest says.
+    Where a part of a text was not read, the line that decides may be in it, whatever the rest says.
     """
-    if not crash.partly_read and not _killed_by_whom(crash):
+    if not crash.partly_read and not _killer_is_unknown(crash):
         return ranking
     shares = [
         (scored, min(share, _A_GUESS) if crash.partly_read or scored.signature.cause == _MEMORY else share)
@@ -169,8 +168,8 @@ def _modest(ranking: Ranking, crash: Crash) -> Ranking:
     return ranking._replace(causes=tuple(shares), unknown=1.0 - sum(share for _, share in shares))
 
 
-def _killed_by_whom(crash: Crash) -> bool:
-    """A program that we ran and that was killed without the kernel counting a kill for memory, well below its limit:
+def _killer_is_unknown(crash: Crash) -> bool:
+    """Whether a program that we ran was killed well below its limit, and the kernel counted no kill for memory:
     whatever its log says, somebody else may have killed it."""
     killed = crash.rerun is not None and crash.exit is not None and crash.exit.signal == "SIGKILL"
     peak, limit = crash.memory.peak_bytes, crash.memory.limit_bytes
@@ -186,7 +185,7 @@ def weigh(clue: Clue, finding: Finding, weights: Weights = UNFITTED.weights) -> 
     return 0.0
 
 
-def _roots(knowledge: Knowledge, found: Found) -> set[str]:
+def _roots(knowledge: Knowledge, matches: Matches) -> set[str]:
     """The causes that show by a telling clue of their own, and so can explain others' clues.
 
     A clue that may be a consequence is its cause's own where none of the causes that would explain it shows.
@@ -194,17 +193,17 @@ def _roots(knowledge: Knowledge, found: Found) -> set[str]:
     telling = [
         (signature.cause, clue.consequence_of)
         for id, signature in knowledge.signatures.items()
-        for clue, finding in zip(signature.clues, found.clues[id], strict=True)
+        for clue, finding in zip(signature.clues, matches.clues[id], strict=True)
         if isinstance(finding, Hit) and weigh(clue, finding) >= TELLING and clue.kind != "exit"
     ]
     certain = {cause for cause, explained_by in telling if not explained_by}
     return certain | {cause for cause, explained_by in telling if not certain.intersection(explained_by)}
 
 
-def _score(signature: Signature, found: Found, knowledge: Knowledge, roots: set[str]) -> Scored:
+def _score(signature: Signature, matches: Matches, knowledge: Knowledge, roots: set[str]) -> Scored:
     weights = knowledge.calibration.weights
     terms = []
-    for clue, finding in zip(signature.clues, found.clues[signature.id], strict=True):
+    for clue, finding in zip(signature.clues, matches.clues[signature.id], strict=True):
         explained_by = next(
             (cause for cause in clue.consequence_of if cause in roots and cause != signature.cause), None
         )
@@ -214,10 +213,10 @@ def _score(signature: Signature, found: Found, knowledge: Knowledge, roots: set[
             terms.append(Term(clue, finding, weigh(clue, finding, weights)))
     against = [
         Term(clue, finding, weigh(clue, finding, weights))
-        for clue, finding in zip(signature.against, found.against[signature.id], strict=True)
+        for clue, finding in zip(signature.against, matches.against[signature.id], strict=True)
         if isinstance(finding, Hit)
     ]
-    elsewhere = bool(signature.os and found.os and found.os not in signature.os)
+    elsewhere = bool(signature.os and matches.os and matches.os not in signature.os)
     prior = math.log(knowledge.causes[signature.cause].prior)
     score = prior + sum(term.weight for term in (*terms, *against)) + (OTHER_SYSTEM if elsewhere else 0.0)
     return Scored(signature, tuple(terms), tuple(against), score, elsewhere)

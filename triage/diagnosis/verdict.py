@@ -11,7 +11,7 @@ from triage.clues.findings import Hit
 from triage.crash import Crash, Gap, Place
 from triage.diagnosis.ranking import SURE, Ranking
 from triage.knowledge.database import Knowledge
-from triage.report import DIAGNOSED, NO_CRASH, UNCERTAIN, UNKNOWN, Diagnosis, Verdict
+from triage.report import DIAGNOSED, NO_CRASH, UNCERTAIN, UNKNOWN, Diagnosis, Reliability, Verdict
 
 # A line that says this much for a cause, with no sign of life behind it, is trouble.
 WORTH_A_LOOK = 1.0
@@ -155,7 +155,7 @@ def _word_of_trouble(crash: Crash, knowledge: Knowledge) -> Place | None:
     return head
 
 
-def summarise(crash: Crash, knowledge: Knowledge, verdict: Verdict, diagnoses: tuple[Diagnosis, ...]) -> str:
+def summary_of(crash: Crash, knowledge: Knowledge, verdict: Verdict, diagnoses: tuple[Diagnosis, ...]) -> str:
     """The answer in one sentence."""
     if verdict == NO_CRASH and interrupted(crash) and crash.exit:
         return _NOT_A_CRASH[crash.exit.signal or ""]
@@ -227,6 +227,21 @@ def _further_gaps(crash: Crash, knowledge: Knowledge) -> Iterator[Gap]:
 def raised(crash: Crash) -> bool:
     """Whether it ended by a Python exception, of which there is no native stack to miss."""
     return bool(crash.exceptions) and crash.exit is not None and not crash.exit.is_death
+
+
+def reliability_of(
+    crash: Crash, knowledge: Knowledge, verdict: Verdict, diagnoses: tuple[Diagnosis, ...]
+) -> Reliability | None:
+    """How often answers this sure were right; nobody has measured it for a private signature."""
+    if verdict not in (DIAGNOSED, UNCERTAIN) or not diagnoses:
+        return None
+    if knowledge.signatures[diagnoses[0].signature].pack in knowledge.packs:
+        return None
+    if crash.partly_read:
+        return None  # the reports that it was measured on were read to their end
+    figures = knowledge.calibration.reliability
+    held = figures.bin_of(diagnoses[0].confidence)
+    return Reliability(*held, figures.measured, figures.commit) if held else None
 
 
 def topic_of(crash: Crash, knowledge: Knowledge, verdict: Verdict, diagnoses: tuple[Diagnosis, ...]) -> str | None:

@@ -11,9 +11,9 @@ from triage import NotAnExitCode, analyze
 from triage.clues.facts import Facts
 from triage.clues.findings import Hit
 from triage.crash import Log
-from triage.diagnosis.arithmetic import CALCULATORS
-from triage.diagnosis.compatibility import PLACEHOLDERS as FROM_VERSIONS
-from triage.diagnosis.missing_modules import PLACEHOLDERS as FROM_DISTRIBUTIONS
+from triage.diagnosis.advice.arithmetic import CALCULATORS
+from triage.diagnosis.advice.missing_modules import PLACEHOLDERS as FROM_DISTRIBUTIONS
+from triage.diagnosis.advice.releases import PLACEHOLDERS as FROM_VERSIONS
 from triage.knowledge.database import Knowledge, assemble
 from triage.knowledge.lint import lint, long_lines
 from triage.knowledge.pack import PackData, Problem, our_directory

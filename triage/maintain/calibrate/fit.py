@@ -16,7 +16,7 @@ from typing import NamedTuple
 from triage import analyze
 from triage.clues.facts import Facts
 from triage.clues.findings import Hit
-from triage.diagnosis.ranking import SURE, Found, Ranking, look_for, rank_found
+from triage.diagnosis.ranking import SURE, Matches, Ranking, match, rank_matches
 from triage.knowledge.calibration import (
     UNFITTED,
     Bin,
@@ -72,7 +72,7 @@ class Examined(NamedTuple):
     """A case with what was found in it; `quiet` where triage says that nothing died."""
 
     case: Case
-    found: Found
+    found: Matches
     quiet: bool
 
 
@@ -97,7 +97,7 @@ def read_cases(directories: Sequence[str]) -> tuple[list[Case], str]:
 def examine(case: Case, knowledge: Knowledge) -> Examined:
     """Read a case and look for every clue in it."""
     report = analyze(case.text.encode("utf-8", "surrogatepass"), knowledge=knowledge, redact=False)
-    found = look_for(Facts(report.crash, knowledge.literals), knowledge)
+    found = match(Facts(report.crash, knowledge.literals), knowledge)
     return Examined(case, found, report.verdict == NO_CRASH)
 
 
@@ -151,7 +151,7 @@ def _needed(signature: Signature, counts: Counts) -> Counts | None:
 
 
 def _best_way(one: Examined, knowledge: Knowledge) -> str | None:
-    ways = [s for s in rank_found(one.found, knowledge).scored if s.signature.cause == one.case.cause and s.hits]
+    ways = [s for s in rank_matches(one.found, knowledge).scored if s.signature.cause == one.case.cause and s.hits]
     return max(ways, key=lambda scored: scored.score).signature.id if ways else None
 
 
@@ -198,7 +198,7 @@ def fit_weights(pairs: Sequence[tuple[Examined, Knowledge]]) -> Weights:
 
 def _rank_with(one: Examined, knowledge: Knowledge, weights: Weights) -> Ranking:
     """A case's ranking under given weights."""
-    return rank_found(one.found, knowledge._replace(calibration=knowledge.calibration._replace(weights=weights)))
+    return rank_matches(one.found, knowledge._replace(calibration=knowledge.calibration._replace(weights=weights)))
 
 
 def _right_share(one: Examined, ranking: Ranking) -> float:

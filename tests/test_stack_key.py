@@ -6,7 +6,7 @@ import pytest
 from building import crash_of, crashed_thread
 
 from triage.crash import NativeFrame, PythonException, PythonFrame, Thread
-from triage.diagnosis.stack_key import stack_key
+from triage.frames import stack_key
 
 
 def native_key(*functions: str) -> str:

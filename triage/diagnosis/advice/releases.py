@@ -49,7 +49,7 @@ _LIBRARY_FILES = (
 )
 
 
-def fitting(environment: Environment, values: Mapping[str, str], tables: Tables) -> dict[str, str]:
+def fitting_releases(environment: Environment, values: Mapping[str, str], tables: Tables) -> dict[str, str]:
     """Every placeholder that the machine's versions and the tables fill."""
     version = environment.package("tensorflow")
     minor = ".".join(version.split(".")[:2]) if version else None

@@ -11,8 +11,10 @@ from building import knowledge_of as known
 from conftest import LOGS
 
 import triage
+from triage.clues.log import LogSeen
 from triage.crash import Crash
 from triage.diagnosis import diagnose
+from triage.diagnosis.next_steps import Awaited, expected_gain
 from triage.knowledge.database import Knowledge
 from triage.report import DIAGNOSED, NO_CRASH, Question
 
@@ -109,3 +111,12 @@ def test_on_windows_too_a_run_under_triage_is_what_answers(knowledge: Knowledge)
     commands = [question.run.line("windows") for question in report.next if question.run]
     assert any(command.startswith("triage run ") for command in commands)
     assert not any("faulthandler" in command for command in commands)
+
+
+def test_what_separates_two_causes_teaches_more_than_what_both_show() -> None:
+    shares = {"a.a": 0.45, "b.b": 0.45}
+    one, both = LogSeen("one"), LogSeen("both")
+    separating = expected_gain(shares, {"a.a": Awaited(one, 0.9, 0.01)})
+    shared = expected_gain(shares, {"a.a": Awaited(both, 0.9, 0.01), "b.b": Awaited(both, 0.9, 0.01)})
+    assert separating > shared > 0
+    assert abs(expected_gain(shares, {"a.a": Awaited(one, 0.3, 0.3)})) < 1e-9

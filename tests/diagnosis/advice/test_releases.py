@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from triage.crash import Environment
-from triage.diagnosis.commands import for_system
-from triage.diagnosis.compatibility import PLACEHOLDERS, fitting
+from triage.diagnosis.advice import command_for
+from triage.diagnosis.advice.releases import PLACEHOLDERS, fitting_releases
 from triage.knowledge.database import load
 
 TABLES = load().versions
@@ -14,7 +14,7 @@ TABLES = load().versions
 
 def _fit(version: str | None = None, file: str = "", **machine: object) -> dict[str, str]:
     packages = (("tensorflow", version),) if version else ()
-    return fitting(Environment(packages=packages, **machine), {"file": file}, TABLES)  # type: ignore[arg-type]
+    return fitting_releases(Environment(packages=packages, **machine), {"file": file}, TABLES)  # type: ignore[arg-type]
 
 
 def test_every_table_names_its_source_and_the_day_it_was_checked() -> None:
@@ -100,7 +100,7 @@ def test_every_placeholder_that_is_given_is_known_to_lint() -> None:
     ],
 )
 def test_settings_before_a_command_are_written_for_the_system(os: str | None, shown: str) -> None:
-    assert for_system({"default": "A=1 python x.py"}, os) == shown
+    assert command_for({"default": "A=1 python x.py"}, os) == shown
 
 
 @pytest.mark.parametrize(
@@ -114,10 +114,10 @@ def test_settings_before_a_command_are_written_for_the_system(os: str | None, sh
     ],
 )
 def test_only_settings_at_the_beginning_of_a_command_are_rewritten(command: str, shown: str) -> None:
-    assert for_system({"default": command}, "windows") == shown
+    assert command_for({"default": command}, "windows") == shown
 
 
 def test_a_command_for_another_system_is_not_shown() -> None:
-    assert for_system({"linux": "df -h"}, "windows") is None
-    assert for_system({"linux": "df -h", "windows": "dir"}, "windows") == "dir"
-    assert for_system({"otherwise": "pip list"}, "macos") == "pip list"
+    assert command_for({"linux": "df -h"}, "windows") is None
+    assert command_for({"linux": "df -h", "windows": "dir"}, "windows") == "dir"
+    assert command_for({"otherwise": "pip list"}, "macos") == "pip list"

@@ -39,7 +39,7 @@ _ENDS = {
 _MOST_IDS = 2
 
 
-def repaired(crash: Crash, op: str | None, tables: Mapping[str, Any]) -> dict[str, str]:
+def fixed_bug(crash: Crash, op: str | None, tables: Mapping[str, Any]) -> dict[str, str]:
     """`fixed_advice` and `fixed_pin` for the first op that the crash names and the table has."""
     rows: list[Row] = tables.get("fixed", {}).get("rows") or []
     ends = _ends(crash)

@@ -54,7 +54,7 @@ TROUBLE: Mapping[Way, float] = {
 }
 
 
-def next_questions(facts: Facts, knowledge: Knowledge, ranking: Ranking, verdict: Verdict) -> tuple[Question, ...]:
+def next_steps(facts: Facts, knowledge: Knowledge, ranking: Ranking, verdict: Verdict) -> tuple[Question, ...]:
     """Questions for an undecided case, the most separating first; none when the cause is found."""
     crash = facts.crash
     if verdict == DIAGNOSED:

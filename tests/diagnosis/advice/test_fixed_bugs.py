@@ -10,7 +10,7 @@ from building import crash_of, crashed_thread
 from triage import analyze
 from triage.clues.versions import order
 from triage.crash import Crash, Environment
-from triage.diagnosis.repaired import repaired
+from triage.diagnosis.advice.fixed_bugs import fixed_bug
 from triage.knowledge.database import Knowledge, load
 
 TABLES = load().versions
@@ -32,7 +32,7 @@ def _log(version: str, function: str) -> bytes:
 
 
 def _advice(crash: Crash, op: str | None = None) -> str | None:
-    return repaired(crash, op, TABLES).get("fixed_advice")
+    return fixed_bug(crash, op, TABLES).get("fixed_advice")
 
 
 def _with(version: str | None = None, python: str | None = None) -> Environment:
@@ -61,13 +61,13 @@ def test_a_repaired_release_and_an_unknown_op_get_the_general_step(
 
 
 def test_an_older_line_stays_on_its_line() -> None:
-    told = repaired(crash_of(exit="134", environment=_with("2.9.1")), "LRNGrad", TABLES)
+    told = fixed_bug(crash_of(exit="134", environment=_with("2.9.1")), "LRNGrad", TABLES)
     assert "fixed in TensorFlow 2.10.0, and for 2.9 in 2.9.2; you have 2.9.1." in told["fixed_advice"]
     assert told["fixed_pin"] == "tensorflow>=2.9.2,==2.9.*"
 
 
 def test_a_version_that_is_not_told_gets_no_requirement() -> None:
-    told = repaired(crash_of(exit="134"), "LRNGrad", TABLES)
+    told = fixed_bug(crash_of(exit="134"), "LRNGrad", TABLES)
     assert "2.10.0; yours is not told" in told["fixed_advice"]
     assert "fixed_pin" not in told
 

@@ -9,14 +9,14 @@ import pytest
 
 import triage
 from triage.crash import Crash, Environment, Memory, Provider, PythonException, PythonFrame
-from triage.diagnosis.arithmetic import calculate
-from triage.diagnosis.commands import for_system
-from triage.diagnosis.compatibility import PLACEHOLDERS as FROM_VERSIONS
-from triage.diagnosis.compatibility import fitting
-from triage.diagnosis.evidence import fill, placeholders
-from triage.diagnosis.missing_modules import PLACEHOLDERS as FROM_DISTRIBUTIONS
-from triage.diagnosis.missing_modules import missing_module
+from triage.diagnosis.advice import command_for
+from triage.diagnosis.advice.arithmetic import calculate
+from triage.diagnosis.advice.missing_modules import PLACEHOLDERS as FROM_DISTRIBUTIONS
+from triage.diagnosis.advice.missing_modules import missing_module
+from triage.diagnosis.advice.releases import PLACEHOLDERS as FROM_VERSIONS
+from triage.diagnosis.advice.releases import fitting_releases
 from triage.knowledge.database import Knowledge
+from triage.phrases import fill, placeholders
 from triage.report import Diagnosis
 
 MODULE = r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*"
@@ -202,11 +202,11 @@ def test_whatever_a_log_says_no_install_command_holds_a_word_of_it(system: str |
     for signature in knowledge.signatures.values():
         groups = {name for fix in signature.fix for text in (fix.do, *fix.run.values()) for name in placeholders(text)}
         caught = dict.fromkeys(groups - set(FROM_VERSIONS) - set(FROM_DISTRIBUTIONS), HOSTILE) | {"file": HOSTILE}
-        filled = fitting(environment, caught, knowledge.versions) | calculate(caught, Memory())
+        filled = fitting_releases(environment, caught, knowledge.versions) | calculate(caught, Memory())
         filled |= missing_module(HOSTILE, Crash(environment=environment), knowledge.distributions)
         for step in signature.fix:
             runs = {key: text for key, command in step.run.items() if (text := fill(command, filled))}
-            command = for_system(runs, system) or ""
+            command = command_for(runs, system) or ""
             assert "install" not in command or HOSTILE not in command, (signature.id, command)
 
 

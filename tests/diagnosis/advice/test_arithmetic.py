@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from triage.crash import Memory
-from triage.diagnosis.arithmetic import CALCULATORS, SIZES, calculate, tensor_bytes
+from triage.diagnosis.advice.arithmetic import CALCULATORS, SIZES, calculate, tensor_bytes
 from triage.phrases import human_bytes
 
 GIB = 1024**3
