@@ -1,4 +1,4 @@
-"""One short text that two crashes of the same kind share: the telling frames of the stack."""
+"""One short text that two crashes of the same kind share: the distinctive frames of the stack."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from triage.crash import Crash, NativeFrame, Thread, base_name
-from triage.frames import library_name, name_of, telling
+from triage.frames import distinctive, library_name, name_of
 
 _FRAMES = 3
 
@@ -25,7 +25,7 @@ def stack_key(crash: Crash) -> str:
 def _key(thread: Thread) -> str:
     if thread.native_stack:
         # A recursion is one frame that repeats, however deep it went.
-        return " < ".join([name for name, _ in groupby(_names(telling(thread.native_stack)))][:_FRAMES])
+        return " < ".join([name for name, _ in groupby(_names(distinctive(thread.native_stack)))][:_FRAMES])
     return " < ".join(f"{base_name(f.file)}:{f.function}" for f in thread.python_stack[:_FRAMES])
 
 
