@@ -343,11 +343,11 @@ def test_the_fast_fail_table_has_nothing_that_this_test_does_not_know() -> None:
 
 
 def test_subcode_7_turns_the_misleading_overrun_into_an_abort() -> None:
-    bare, told = status.from_code(0xC0000409), status.from_code(0xC0000409, 7)
+    bare, specific = status.from_code(0xC0000409), status.from_code(0xC0000409, 7)
     assert bare.subcode is None
     assert "abort()" in bare.meaning
-    assert told.subcode_name == "FAST_FAIL_FATAL_APP_EXIT"
-    assert "no overrun" in told.meaning
+    assert specific.subcode_name == "FAST_FAIL_FATAL_APP_EXIT"
+    assert "no overrun" in specific.meaning
 
 
 def test_subcode_2_is_a_real_overrun() -> None:

@@ -306,7 +306,7 @@ def is_interpreter(module: str | None) -> bool:
     return pattern(_INTERPRETER).match(_encodable(base_name(module or ""))) is not None
 
 
-def is_runtime(module: str | None) -> bool:
+def _is_runtime(module: str | None) -> bool:
     """Whether a module is the C or C++ library, whose local functions have no names where it is stripped."""
     return pattern(_RUNTIME).match(_encodable(base_name(module or ""))) is not None
 
@@ -419,7 +419,7 @@ def without_reporting(frames: Sequence[Called]) -> Sequence[int]:
         frame = frames[number]
         if frame.function and (_role(frame) != "reporting" or function_name(frame.function) in _REASONS):
             break
-        if frame.function or is_runtime(frame.module):
+        if frame.function or _is_runtime(frame.module):
             end = number + 1
     return [first, *range(end, len(frames))]
 
@@ -449,7 +449,7 @@ def _distinctive(frames: Sequence[NativeFrame]) -> Iterator[NativeFrame]:
     in_python = False
     for frame in frames:
         if not frame.function:
-            if not is_runtime(frame.module):
+            if not _is_runtime(frame.module):
                 yield frame
             continue
         name = function_name(frame.function)
