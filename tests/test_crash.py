@@ -68,7 +68,7 @@ def test_places_are_those_of_the_original_where_lines_were_left_out() -> None:
     assert [log.place(log.text.index(word)).line for word in ("head", "bar 1", "bar 2", "tail")] == [1, 2, 2, 900]
 
 
-def test_an_offset_past_the_end_stands_on_the_last_line() -> None:
+def test_an_offset_past_the_end_is_on_the_last_line() -> None:
     assert Log(0, ["a", "b"]).place(99) == Place(0, 2)
 
 
@@ -120,40 +120,40 @@ def test_a_crash_without_a_process_has_no_exit_and_no_threads() -> None:
         (Crash(processes=(Process(threads=(Thread(),)),)), False),
     ],
 )
-def test_a_crash_is_empty_when_its_inputs_hold_nothing_at_all(crash: Crash, empty: bool) -> None:
+def test_a_crash_is_empty_if_its_inputs_have_nothing_at_all(crash: Crash, empty: bool) -> None:
     assert crash.is_empty is empty
 
 
 def test_the_exit_code_that_the_person_saw_beats_what_the_log_says() -> None:
     crash = Crash(processes=(Process(pid=4711, exit=status.from_code(1)),))
-    told = with_exit(crash, status.from_code(139))
-    assert told.exit is not None
-    assert told.exit.signal == "SIGSEGV"
-    assert told.processes[0].pid == 4711
+    with_code = with_exit(crash, status.from_code(139))
+    assert with_code.exit is not None
+    assert with_code.exit.signal == "SIGSEGV"
+    assert with_code.processes[0].pid == 4711
     assert crash.exit is not None
     assert crash.exit.code == 1, "the given crash stays as it was"
 
 
 def test_an_exit_code_beside_a_death_is_that_of_the_program_whose_child_died() -> None:
     crash = Crash(processes=(Process(pid=4711, exit=status.from_code(-11)),))
-    told = with_exit(crash, status.from_code(1))
-    assert [(p.role, p.exit.code if p.exit else None) for p in told.processes] == [("main", 1), ("child", -11)]
-    assert told.exit is not None
-    assert told.exit.signal == "SIGSEGV"
-    assert told.processes[told.primary].pid == 4711
+    with_code = with_exit(crash, status.from_code(1))
+    assert [(p.role, p.exit.code if p.exit else None) for p in with_code.processes] == [("main", 1), ("child", -11)]
+    assert with_code.exit is not None
+    assert with_code.exit.signal == "SIGSEGV"
+    assert with_code.processes[with_code.primary].pid == 4711
 
 
 def test_a_program_that_ended_well_ended_well_whatever_its_log_names() -> None:
     crash = Crash(processes=(Process(exit=status.from_code(-11)),))
-    told = with_exit(crash, status.from_code(0))
-    assert told.exit is not None
-    assert not told.exit.is_failure
+    with_code = with_exit(crash, status.from_code(0))
+    assert with_code.exit is not None
+    assert not with_code.exit.is_failure
 
 
-def test_an_exit_code_can_be_told_where_the_log_names_no_process() -> None:
-    told = with_exit(Crash(), status.from_code(-9))
-    assert told.exit is not None
-    assert told.exit.signal == "SIGKILL"
+def test_an_exit_code_can_be_given_where_the_log_names_no_process() -> None:
+    with_code = with_exit(Crash(), status.from_code(-9))
+    assert with_code.exit is not None
+    assert with_code.exit.signal == "SIGKILL"
 
 
 # Several inputs of one incident
@@ -193,7 +193,7 @@ def test_facts_of_all_inputs_are_kept_in_their_order() -> None:
 
 
 @pytest.mark.parametrize(
-    ("codes", "told"),
+    ("codes", "name"),
     [
         ((1, 139), "SIGSEGV"),
         ((139, 1), "SIGSEGV"),
@@ -201,15 +201,13 @@ def test_facts_of_all_inputs_are_kept_in_their_order() -> None:
         ((0, 0xC0000005, 1), "STATUS_ACCESS_VIOLATION"),
     ],
 )
-def test_a_death_tells_more_than_an_exit_code_and_a_failure_more_than_success(
-    codes: tuple[int, ...], told: str
-) -> None:
+def test_a_death_says_more_than_an_exit_code_and_a_failure_more_than_success(codes: tuple[int, ...], name: str) -> None:
     seen = merge([_with_exit_code(code) for code in codes]).exit
     assert seen is not None
-    assert seen.name == told
+    assert seen.name == name
 
 
-def test_a_fast_fail_with_its_subcode_tells_more_than_the_bare_code() -> None:
+def test_a_fast_fail_with_its_subcode_says_more_than_the_bare_code() -> None:
     dump = Crash(processes=(Process(exit=status.from_code(0xC0000409, 7)),))
     for parts in ([dump, _with_exit_code(-1073740791)], [_with_exit_code(-1073740791), dump]):
         seen = merge(parts).exit
@@ -244,7 +242,7 @@ def test_memory_keeps_the_highest_peak_the_tightest_limit_with_its_source_and_th
     assert whole.memory == Memory(3 * GIB, 4 * GIB, "cgroup", 2)
 
 
-def test_memory_that_no_input_tells_stays_unknown_and_zero_stays_zero() -> None:
+def test_memory_that_no_input_has_stays_unknown_and_zero_stays_zero() -> None:
     assert merge([Crash(), Crash()]).memory == Memory()
     assert merge([Crash(memory=Memory(oom_kills=0)), Crash()]).memory.oom_kills == 0
 

@@ -1,4 +1,4 @@
-"""Numbers that others wrote: read where they can be one, and nothing worse than None where they cannot."""
+"""Numbers in untrusted text: read if they can be one, otherwise None and nothing worse."""
 
 from __future__ import annotations
 
@@ -46,5 +46,5 @@ def test_a_whole_number_fits_into_64_bits_or_is_none(text, base, number):
     ],
     ids=lambda value: str(value)[:24],
 )
-def test_so_many_units_are_a_size_or_none(text, unit, total):
+def test_a_number_of_units_is_a_size_or_none(text, unit, total):
     assert digits.scaled(text, unit) == total

@@ -12,6 +12,7 @@ from triage.crash import NativeFrame, PythonFrame
 from triage.frames import (
     Called,
     crash_frames,
+    distinctive,
     file_owner,
     from_fault,
     function_name,
@@ -21,7 +22,6 @@ from triage.frames import (
     name_of,
     role,
     source_is_own,
-    telling,
     without_reporting,
 )
 
@@ -146,7 +146,7 @@ def test_names_of_other_languages_and_systems(symbol: str, name: str) -> None:
         ("__libc_malloc", "malloc"),
     ],
 )
-def test_what_compilers_and_linkers_hang_on_a_name_is_cut(symbol: str, name: str) -> None:
+def test_what_compilers_and_linkers_append_to_a_name_is_cut(symbol: str, name: str) -> None:
     assert function_name(symbol) == name
 
 
@@ -182,7 +182,7 @@ def test_a_name_that_was_cut_is_not_cut_further(symbol: str) -> None:
     assert function_name(function_name(symbol)) == function_name(symbol)
 
 
-# Names of a core or of a held process, which whoever wrote the program chose.
+# Names in a core or a held process, which the author of the program chose.
 LONG_NAMES = (
     *(f"f{piece * times}{end}" for times in (24, 900) for end in ("", "x") for piece in (
         ".1",
@@ -369,7 +369,7 @@ def test_a_module_that_can_be_at_fault(module: str) -> None:
         ("/rustc/0123abcd/library/std/src/panicking.rs", False),
     ],
 )
-def test_a_source_file_lies_where_people_work_or_where_others_build(source: str, own: bool) -> None:
+def test_a_source_file_is_where_people_work_or_where_others_build(source: str, own: bool) -> None:
     assert source_is_own(source) is own
 
 
@@ -434,12 +434,12 @@ def test_a_stack_that_ends_in_the_handler_is_kept() -> None:
     assert from_fault(frames) == tuple(frames)
 
 
-def test_an_abort_is_shown_next_to_who_asked_for_it() -> None:
+def test_an_abort_is_shown_next_to_what_asked_for_it() -> None:
     frames = stack("__pthread_kill_implementation", "__GI_raise", "__GI_abort", "std::terminate()", "Op::Compute()")
     assert names(crash_frames(frames)) == ["abort", "Op::Compute"]
 
 
-def test_that_the_heap_is_damaged_is_the_reason_and_no_mere_report() -> None:
+def test_a_damaged_heap_is_the_reason_and_not_just_a_report() -> None:
     frames = stack("abort", "__libc_message", "malloc_printerr", "_int_free")
     assert names(crash_frames(frames)) == ["abort", "malloc_printerr", "_int_free"]
 
@@ -449,24 +449,24 @@ def test_a_stack_of_nothing_but_sending_is_kept() -> None:
     assert list(without_reporting([])) == []
 
 
-def test_one_stack_tells_the_same_whether_a_debugger_or_a_collector_printed_it() -> None:
+def test_a_stack_has_the_same_distinctive_frames_whether_a_debugger_or_a_collector_printed_it() -> None:
     printed = stack("__pthread_kill_implementation", "__GI_raise", "<signal handler called>")
     printed += [NativeFrame(None, "std::string::size", inlined=True)]
     printed += stack("decode", "std::thread::_State_impl<F>::_M_run(void)", "start_thread", "clone3")
     collected = [NativeFrame("libmine.so", "size", inlined=True), NativeFrame("libmine.so", "decode")]
     collected += [NativeFrame("libstdc++.so.6.0.30", None, 0xD44A3)]
-    assert names(telling(printed)) == names(telling(collected)) == ["decode"]
+    assert names(distinctive(printed)) == names(distinctive(collected)) == ["decode"]
 
 
-def test_what_the_interpreter_does_to_call_tells_nothing_but_what_it_calls_does() -> None:
+def test_the_interpreters_way_of_calling_is_not_distinctive_but_what_it_calls_is() -> None:
     frames = stack("list_dealloc", "_PyEval_EvalFrameDefault", "object_repr", "tensorflow::Run()", "Py_RunMain", "main")
-    assert names(telling(frames)) == ["list_dealloc", "tensorflow::Run"]
+    assert names(distinctive(frames)) == ["list_dealloc", "tensorflow::Run"]
 
 
-def test_a_function_named_like_the_interpreters_is_the_persons_in_a_library_of_theirs() -> None:
+def test_a_function_named_like_the_interpreters_is_the_persons_in_their_own_library() -> None:
     frames = [NativeFrame("libmine.so", "method_call"), NativeFrame("libmine.so", "run")]
-    assert names(telling(frames)) == ["method_call", "run"]
+    assert names(distinctive(frames)) == ["method_call", "run"]
 
 
 def test_machinery_alone_is_better_than_nothing() -> None:
-    assert names(telling(stack("raise", "abort"))) == ["raise", "abort"]
+    assert names(distinctive(stack("raise", "abort"))) == ["raise", "abort"]

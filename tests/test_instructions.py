@@ -1,4 +1,4 @@
-"""What an x86 instruction needs, as debuggers print it, and what a processor lacks of it."""
+"""The features that an x86 instruction needs, as debuggers print it, and which of them a processor lacks."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from importlib.resources import files
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -12,23 +12,32 @@ import jsonschema
 import pytest
 
 from triage import crash as facts
-from triage.crash import Command, Crash, Environment, Log, LogRecord, Memory, Place, Process, Thread, merge
+from triage.crash import (
+    Command,
+    Crash,
+    Environment,
+    Log,
+    LogRecord,
+    Memory,
+    Place,
+    Process,
+    Thread,
+    merge,
+    merge_rules,
+)
 from triage.report import Report, Verdict
 from triage.reports.json_report import NOT_WRITTEN, as_dict
 
-RULES: dict[type, Mapping[str, Any]] = {
-    Crash: facts.CRASH_RULES,
-    Process: facts.PROCESS_RULES,
-    Memory: facts.MEMORY_RULES,
-    Environment: facts.ENVIRONMENT_RULES,
-}
+MERGED: tuple[type, ...] = (Crash, Process, Memory, Environment)
+# Texts of which the first input's are taken as a whole, as those of a single fact.
+OF_ONE_INPUT = {(Crash, "run_options")}
 SCHEMA = json.loads(files("triage.reports").joinpath("report.schema.json").read_text("utf-8"))
 # What a text in a field must look like to pass the schema.
 SHAPED = {"signatures": "sha256:" + "0" * 64, "signature": "a/b"}
 
 
 def filled(kind: Any, name: str = "", above: tuple[Any, ...] = ()) -> Any:
-    """A value of a type in which everything is told; a crash within a crash stays empty."""
+    """A value of a type with every field filled; a crash within a crash stays empty."""
     origin, arguments = get_origin(kind), get_args(kind)
     if origin in (Union, UnionType):
         return filled(next(one for one in arguments if one is not NoneType), name, above)
@@ -40,7 +49,7 @@ def filled(kind: Any, name: str = "", above: tuple[Any, ...] = ()) -> Any:
     if hasattr(kind, "_fields"):
         hints = get_type_hints(kind)
         return kind(*(filled(hints[field], field, (*above, kind)) for field in kind._fields))
-    values = {str: SHAPED.get(name, "told"), int: 7, float: 0.5, bool: True, Log: Log(0, ["told"])}
+    values = {str: SHAPED.get(name, "known"), int: 7, float: 0.5, bool: True, Log: Log(0, ["known"])}
     return 0 if name == "primary" else values[kind]
 
 
@@ -57,28 +66,38 @@ def kinds_below(kind: Any, seen: set[type]) -> set[type]:
 
 
 REPORT: Report = filled(Report)
-# A place is written as an input and a line beside what stands there, a command as one line for a shell; the lines of a
-# log are not written at all.
+# A place is written as an input and a line beside the fact, a command as one line for a shell; the lines of a log are
+# not written at all.
 KINDS = sorted(kinds_below(Report, set()) - {Place, Command, LogRecord}, key=lambda kind: kind.__name__)
 
 
-@pytest.mark.parametrize("kind", RULES, ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("kind", MERGED, ids=lambda kind: kind.__name__)
 def test_every_field_has_a_rule_for_merging(kind: type) -> None:
-    assert tuple(RULES[kind]) == kind._fields  # type: ignore[attr-defined]
+    assert tuple(merge_rules(kind)) == kind._fields  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("kind", MERGED, ids=lambda kind: kind.__name__)
+def test_what_there_may_be_several_of_is_not_merged_by_taking_the_first_input(kind: type) -> None:
+    usual = merge_rules(Place)["line"]
+    several = {
+        name for name, hint in get_type_hints(kind).items() if get_origin(hint) is tuple or hasattr(hint, "_fields")
+    }
+    first_only = {name for name, rule in merge_rules(kind).items() if rule is usual}
+    assert {(kind, name) for name in several & first_only} <= OF_ONE_INPUT
 
 
 @pytest.mark.parametrize(
-    ("kind", "name"), [(kind, name) for kind, rules in RULES.items() for name in rules if name != "primary"]
+    ("kind", "name"), [(kind, name) for kind in MERGED for name in merge_rules(kind) if name != "primary"]
 )
-def test_a_fact_of_one_teller_is_there_after_merging_with_another_who_does_not_know_it(kind: type, name: str) -> None:
+def test_a_fact_of_one_input_is_there_after_merging_with_another_that_does_not_have_it(kind: type, name: str) -> None:
     whole: dict[type, Crash] = {
         Crash: REPORT.crash,
         Process: Crash(processes=REPORT.crash.processes),
         Memory: Crash(memory=REPORT.crash.memory),
         Environment: Crash(environment=REPORT.crash.environment),
     }
-    silent = Crash(processes=(Process(),))
-    for parts in ([whole[kind], silent], [silent, whole[kind]]):
+    unknowing = Crash(processes=(Process(),))
+    for parts in ([whole[kind], unknowing], [unknowing, whole[kind]]):
         merged = merge(parts)
         of = {Crash: merged, Process: merged.processes[0], Memory: merged.memory, Environment: merged.environment}
         had = {
@@ -94,7 +113,7 @@ def test_a_fact_of_one_teller_is_there_after_merging_with_another_who_does_not_k
 def test_every_field_is_in_the_json_report_or_the_code_says_why_not(kind: type) -> None:
     path = next(path for path, one in _tuples(REPORT, ()) if type(one) is kind)
     written = _written_at(path)
-    assert not set(NOT_WRITTEN.get(kind, {})) - set(kind._fields), "a reason for a field that is no more"  # type: ignore[attr-defined]
+    assert not set(NOT_WRITTEN.get(kind, {})) - set(kind._fields), "a reason for a field that no longer exists"  # type: ignore[attr-defined]
     for name in kind._fields:  # type: ignore[attr-defined]
         if name == "place":
             assert {"input", "line"} <= set(written), path
@@ -130,7 +149,7 @@ def _tuples(value: Any, path: tuple[Any, ...]) -> Iterator[tuple[tuple[Any, ...]
             yield from _tuples(held, (*path, number))
 
 
-def test_a_report_in_which_everything_is_told_is_valid_and_the_schema_knows_each_of_its_fields() -> None:
+def test_a_report_with_every_field_filled_is_valid_and_the_schema_knows_each_of_them() -> None:
     before = facts.PythonException("KeyError", "", link="cause", place=Place(0, 3))
     crash = REPORT.crash._replace(exceptions=(before, *REPORT.crash.exceptions))
     report = json.loads(json.dumps(as_dict(REPORT._replace(crash=crash))))
@@ -176,7 +195,7 @@ def test_the_schema_has_the_same_words_as_the_types(words: Any, described: dict[
     assert [word for word in described["enum"] if word is not None] == list(get_args(words))
 
 
-def test_a_crash_of_a_worker_that_meets_its_log_stays_that_of_a_worker() -> None:
+def test_a_crash_of_a_worker_that_is_merged_with_its_log_stays_that_of_a_worker() -> None:
     worker = Process(pid=4712, role="worker", forked_with="tensorflow", threads=(Thread("w", crashed=True),))
     run = Crash(processes=(Process(pid=4711), worker), primary=1, rerun=Command(("train.py",)), run_options=("--full",))
     log = Crash(logs=(Log(0, ["Killed"]),), processes=(Process(),))
@@ -185,8 +204,8 @@ def test_a_crash_of_a_worker_that_meets_its_log_stays_that_of_a_worker() -> None
         assert (whole.rerun, whole.run_options) == (Command(("train.py",)), ("--full",))
 
 
-def test_a_core_that_tells_the_registers_is_not_hidden_by_a_log_that_tells_the_address_only() -> None:
-    said = facts.Fault("SIGSEGV", 0x10)
+def test_the_registers_in_a_core_are_not_hidden_by_a_log_that_has_only_the_address() -> None:
+    logged = facts.Fault("SIGSEGV", 0x10)
     seen = facts.Fault("SIGSEGV", 0x10, "read", "mov rax,[rdi]", (("rip", 0x4000),))
-    log, core = (Crash(processes=(Process(fault=fault),)) for fault in (said, seen))
+    log, core = (Crash(processes=(Process(fault=fault),)) for fault in (logged, seen))
     assert merge([log, core]).processes[0].fault == seen == merge([core, log]).processes[0].fault

@@ -1,4 +1,4 @@
-"""The door to RE2: what a pattern means here, which ones are refused, and which texts it cannot match without."""
+"""RE2 patterns: what they mean here, which are refused, and which texts every match contains."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from triage.knowledge.database import Knowledge
 # Meaning
 
 
-def test_caret_and_dollar_are_line_ends_and_a_dot_stays_inside_its_line() -> None:
+def test_caret_and_dollar_are_line_ends_and_a_dot_matches_no_line_end() -> None:
     text = "one fish\ntwo fish\nred"
     assert [m.group() for m in patterns.compile(r"^\w+ fish$").finditer(text)] == ["one fish", "two fish"]
     assert patterns.compile("fish.two").search(text) is None
@@ -28,7 +28,7 @@ def test_offsets_count_characters_and_not_bytes() -> None:
     assert (match.start(), match.end()) == (4, 6)
 
 
-def test_named_groups_are_given_by_name() -> None:
+def test_named_groups_are_read_by_name() -> None:
     match = patterns.compile(r"shape\[(?P<shape>[\d,]+)\](?P<rest>x)?").search("with shape[8192,128] and")
     assert match is not None
     assert match.groupdict() == {"shape": "8192,128", "rest": None}
@@ -48,7 +48,7 @@ def test_a_pattern_that_backtracks_for_ever_elsewhere_ends_here() -> None:
 
 
 @pytest.mark.parametrize("pattern", ["(", "[a", "a{3,1}", "*a", "a(?=b)", "(?<!a)b", r"(a)\1"])
-def test_a_pattern_that_re2_does_not_take_is_refused_with_a_reason(pattern: str) -> None:
+def test_a_pattern_that_re2_refuses_is_refused_with_a_reason(pattern: str) -> None:
     if not patterns.LINEAR_TIME and patterns.check(pattern) is None:
         pytest.skip("only RE2 refuses this one")
     with pytest.raises(patterns.BadPattern) as refused:
@@ -58,12 +58,12 @@ def test_a_pattern_that_re2_does_not_take_is_refused_with_a_reason(pattern: str)
 
 
 @pytest.mark.parametrize("pattern", [r"\pL+", r"\Qa.b\E", r"\x{41}", "(?U)a+", "(?P<x>a)(?P<x>b)"])
-def test_a_pattern_that_only_re2_takes_is_refused_because_not_every_system_has_re2(pattern: str) -> None:
+def test_a_pattern_that_only_re2_accepts_is_refused_because_not_every_system_has_re2(pattern: str) -> None:
     assert patterns.check(pattern)
 
 
 @pytest.mark.parametrize("pattern", [r"^\S+\.cc:\d+\]", "(?i)out of memory", r"(?:a|b){2,}", r"[^\]]+", "日本"])
-def test_a_pattern_that_both_engines_take_is_in_order(pattern: str) -> None:
+def test_a_pattern_that_both_engines_accept_is_fine(pattern: str) -> None:
     assert patterns.check(pattern) is None
 
 
@@ -72,7 +72,7 @@ def test_a_bad_pattern_writes_nothing_to_the_terminal(capfd: pytest.CaptureFixtu
     assert capfd.readouterr() == ("", "")
 
 
-# Literals: what lets a matcher skip a pattern without compiling it
+# Literals: what lets a search skip a pattern without compiling it
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,7 @@ def _larger(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
 
 @settings(max_examples=400, deadline=None, database=None, suppress_health_check=list(HealthCheck))
 @given(st.recursive(_PIECES, _larger, max_leaves=8), st.data())
-def test_whatever_a_made_up_pattern_matches_holds_one_of_its_literals(pattern: str, data: st.DataObject) -> None:
+def test_whatever_a_made_up_pattern_matches_contains_one_of_its_literals(pattern: str, data: st.DataObject) -> None:
     text = data.draw(st.from_regex(re.compile("(?m)" + pattern, re.ASCII)))
     match = patterns.compile(pattern).search(text)
     assume(match is not None)
@@ -177,7 +177,7 @@ def _log_patterns(clues: object) -> set[str]:
     return set()
 
 
-def test_whatever_a_pattern_of_ours_matches_holds_one_of_its_literals(knowledge: Knowledge) -> None:
+def test_whatever_a_pattern_of_ours_matches_contains_one_of_its_literals(knowledge: Knowledge) -> None:
     ours = sorted(
         pattern
         for signature in knowledge.signatures.values()

@@ -212,7 +212,7 @@ def test_a_launcher_that_prints_256_minus_n_means_the_signal(code: int, name: st
 
 
 @pytest.mark.parametrize("code", [255, 254, 243, 241, 200, 193])
-def test_256_minus_n_is_believed_for_signals_that_crash_a_program_only(code: int) -> None:
+def test_256_minus_n_only_counts_for_signals_that_crash_a_program(code: int) -> None:
     seen = status.from_code(code)
     assert seen.signal is None
     assert seen.name == f"exit {code}"
@@ -243,7 +243,7 @@ def test_a_real_time_signal_is_a_death_even_without_a_name_in_our_table(code: in
 
 
 @pytest.mark.parametrize(("number", "mac"), MACOS_SIGNALS.items())
-def test_a_number_that_macos_uses_otherwise_says_so(number: int, mac: str) -> None:
+def test_a_number_that_means_another_signal_on_macos_says_so(number: int, mac: str) -> None:
     assert f"on macOS this number is {mac}" in status.from_code(128 + number).meaning
 
 
@@ -298,7 +298,7 @@ def test_a_windows_code_is_one_status_signed_unsigned_in_hex_and_by_name(
     assert [one and (one.ntstatus, one.name, one.kind) for one in seen] == [(code, name, kind)] * len(spellings)
 
 
-def test_the_windows_table_holds_nothing_that_this_test_does_not_know() -> None:
+def test_the_windows_table_has_nothing_that_this_test_does_not_know() -> None:
     # STATUS_FATAL_APP_EXIT is what abort() gives on older Windows, STATUS_COMMITMENT_LIMIT a full page file.
     assert set(NTSTATUS) - {code for code, *_ in NTSTATUS_NAMES} == {0x40000015, 0xC000012D}
 
@@ -338,16 +338,16 @@ def test_every_fast_fail_subcode_has_the_name_of_winnt_h(subcode: int, name: str
     assert (seen.subcode, seen.subcode_name, seen.meaning) == (subcode, *FAST_FAIL[subcode])
 
 
-def test_the_fast_fail_table_holds_nothing_that_this_test_does_not_know() -> None:
+def test_the_fast_fail_table_has_nothing_that_this_test_does_not_know() -> None:
     assert set(FAST_FAIL) == set(FAST_FAIL_NAMES)
 
 
 def test_subcode_7_turns_the_misleading_overrun_into_an_abort() -> None:
-    bare, told = status.from_code(0xC0000409), status.from_code(0xC0000409, 7)
+    bare, specific = status.from_code(0xC0000409), status.from_code(0xC0000409, 7)
     assert bare.subcode is None
     assert "abort()" in bare.meaning
-    assert told.subcode_name == "FAST_FAIL_FATAL_APP_EXIT"
-    assert "no overrun" in told.meaning
+    assert specific.subcode_name == "FAST_FAIL_FATAL_APP_EXIT"
+    assert "no overrun" in specific.meaning
 
 
 def test_subcode_2_is_a_real_overrun() -> None:
@@ -355,7 +355,7 @@ def test_subcode_2_is_a_real_overrun() -> None:
 
 
 @pytest.mark.parametrize("subcode", [15, 16, 17, 78])
-def test_a_subcode_that_winnt_h_does_not_name_is_said_to_have_no_name(subcode: int) -> None:
+def test_a_subcode_that_winnt_h_does_not_name_has_no_name(subcode: int) -> None:
     seen = status.from_code(0xC0000409, subcode)
     assert (seen.subcode, seen.subcode_name) == (subcode, None)
     assert "winnt.h does not name" in seen.meaning
@@ -428,7 +428,7 @@ def test_what_only_looks_like_a_status_is_none(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["2147483647", "-2147483648", "4294967294"])
-def test_the_ends_of_what_32_bits_can_hold_are_taken(text: str) -> None:
+def test_the_largest_and_smallest_numbers_of_32_bits_are_accepted(text: str) -> None:
     seen = status.parse(text)
     assert seen is not None
     assert seen.code == int(text)
@@ -447,7 +447,7 @@ def test_a_status_keeps_the_place_it_was_read_from() -> None:
     assert [one and one.place for one in seen] == [place] * len(seen)
 
 
-def test_every_known_name_is_one_that_parse_takes() -> None:
+def test_parse_accepts_every_known_name() -> None:
     names = status.known_names()
     assert {"SIGSEGV", "STATUS_STACK_BUFFER_OVERRUN"} <= set(names)
     assert [name for name in names if getattr(status.parse(name), "name", None) != name] == []

@@ -1,57 +1,63 @@
 """What is known about one crash: plain, immutable facts, each with the place it was read from.
 
-Readers and capture build these; signatures, diagnosis and reports only look at them. They are named tuples and not
-frozen dataclasses because forty of those take 30 ms to define, as long as all the rest of an analysis.
+Readers and capture build these; signatures, diagnosis and reports only look at them. They are named tuples because
+forty frozen dataclasses take 30 ms to define, as long as the rest of an analysis.
+
+Several inputs of one incident are merged field by field. The rule is written beside the field, as its annotation; where
+there is none, the first input that knows the field is believed.
 """
 
 from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from itertools import accumulate
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
-# Words out of a closed set that several rooms share: who branches on one is told by mypy when it is mistyped.
+# Closed sets of words that several rooms share, so that mypy finds a mistyped one.
 Role = Literal["main", "worker", "child"]
-# What a number or a name says by itself; `noise` are Windows statuses that end no process.
+# What a number or a name means by itself; `noise` are Windows statuses that end no process.
 ExitKind = Literal[
     "", "exit", "signal", "timeout", "crash", "fast-fail", "start-up", "out-of-memory", "ended-by-user", "noise"
 ]
-# How a native frame was found, the surest first; `omitted` stands for the frames that were left out at its place.
+# How a native frame was found, the most certain first; `omitted` replaces frames that were left out.
 Trust = Literal["context", "cfi", "leaf", "frame_pointer", "scan_call", "scan", "reported", "omitted"]
 MessageKind = Literal["heap", "terminate", "assertion", "notice"]
 Link = Literal["cause", "context"]
 Access = Literal["read", "write", "execute"]
 InputKind = Literal["log", "core", "minidump", "unreadable"]
+OS = Literal["linux", "windows", "macos", "ios"]
+# Of a line in TensorFlow's log: information, warning, error, fatal.
+Severity = Literal["I", "W", "E", "F"]
 Grade = Literal["reproduced", "confirmed", "documented", "claimed", "different", "partly", "untested", "refuted"]
 Risk = Literal["low", "medium", "high"]
 
-# How a field of several tellers becomes one: the rule is given all the tellers and the field's name, because some
-# fields belong together. A table of rules stands below each class that is merged; a test compares it with the fields.
+# How the values of one field become one. A rule is given all parts and the field's name, because some fields belong
+# together.
 Rule = Callable[[Sequence[Any], str], Any]
 _Facts = TypeVar("_Facts", bound="tuple[Any, ...]")
 
 
-def _told(parts: Sequence[Any], name: str) -> list[Any]:
-    """What was really said: zero and False are, an empty text or list is not."""
+def _known(parts: Sequence[Any], name: str) -> list[Any]:
+    """The values that are known: zero and False are, an empty text or tuple is not."""
     values = (getattr(part, name) for part in parts)
     return [value for value in values if value is not None and value != "" and value != ()]
 
 
 def _first(parts: Sequence[Any], name: str) -> Any:
-    """The first teller is believed; where nobody says it, it stays as unsaid as it was."""
-    return next(iter(_told(parts, name)), getattr(parts[0], name))
+    return next(iter(_known(parts, name)), getattr(parts[0], name))
 
 
 def _most(parts: Sequence[Any], name: str) -> Any:
-    return max(_told(parts, name), default=None)
+    return max(_known(parts, name), default=None)
 
 
 def _any(parts: Sequence[Any], name: str) -> bool:
-    return any(_told(parts, name))
+    return any(_known(parts, name))
 
 
 def _all(parts: Sequence[Any], name: str) -> tuple[Any, ...]:
-    return tuple(item for value in _told(parts, name) for item in value)
+    return tuple(item for value in _known(parts, name) for item in value)
 
 
 def _each_once(parts: Sequence[Any], name: str) -> tuple[Any, ...]:
@@ -59,7 +65,7 @@ def _each_once(parts: Sequence[Any], name: str) -> tuple[Any, ...]:
 
 
 def _by_name(parts: Sequence[Any], name: str) -> tuple[Any, ...]:
-    """Pairs of a name and what is said of it; of two that speak of the same name the first is believed."""
+    """Pairs of a name and a value; of two with the same name the first is believed."""
     kept: dict[Any, Any] = {}
     for key, value in _all(parts, name):
         kept.setdefault(key, value)
@@ -67,13 +73,30 @@ def _by_name(parts: Sequence[Any], name: str) -> tuple[Any, ...]:
 
 
 def _fullest(parts: Sequence[Any], name: str) -> Any:
-    """The one that tells most, as a whole: its fields belong together."""
-    unsaid = (None, "", ())
-    return max(_told(parts, name), key=lambda facts: sum(value not in unsaid for value in facts), default=None)
+    """The one with the most known fields, as a whole: its fields belong together."""
+    unknown = (None, "", ())
+    return max(_known(parts, name), key=lambda facts: sum(value not in unknown for value in facts), default=None)
+
+
+def _merged(parts: Sequence[Any], name: str) -> Any:
+    return _merge([getattr(part, name) for part in parts])
+
+
+def _merge(parts: Sequence[_Facts]) -> _Facts:
+    """One of these facts from several, each field by its rule."""
+    if len(parts) == 1:
+        return parts[0]
+    return type(parts[0])(**{name: rule(parts, name) for name, rule in merge_rules(type(parts[0])).items()})
+
+
+@cache
+def merge_rules(kind: type) -> Mapping[str, Rule]:
+    """The rule for each field of a named tuple."""
+    return {name: getattr(hint, "__metadata__", (_first,))[0] for name, hint in kind.__annotations__.items()}
 
 
 class Place(NamedTuple):
-    """Where a fact stands: the input's number and, for text, the line in the original file."""
+    """Where a fact was read: the input's number and, for text, the line in the original file."""
 
     input: int = 0
     line: int | None = None
@@ -95,7 +118,7 @@ class ExitStatus(NamedTuple):
 
     @property
     def is_failure(self) -> bool:
-        """Whether the process ended otherwise than by exiting with 0."""
+        """Whether the process ended in any way other than exiting with 0."""
         return bool(self.signal or self.ntstatus or self.code)
 
     @property
@@ -105,7 +128,7 @@ class ExitStatus(NamedTuple):
 
     @property
     def label(self) -> str:
-        """A short name with the number people know: `SIGSEGV (exit 139)`, `0xC0000409 (exit -1073740791)`."""
+        """A short name with the number that people know: `SIGSEGV (exit 139)`, `0xC0000409 (exit -1073740791)`."""
         if self.ntstatus is not None:
             signed = self.ntstatus - (1 << 32) if self.ntstatus >= 1 << 31 else self.ntstatus
             subcode = f", subcode {self.subcode}" if self.subcode is not None else ""
@@ -131,11 +154,10 @@ class PythonFrame(NamedTuple):
 
 
 class NativeFrame(NamedTuple):
-    """One native frame. `trust` says how it was found; `reported` is a frame the program printed itself.
+    """One native frame. `trust` says how it was found; a `reported` frame was printed by the program itself.
 
-    `source` is the file and line where debug information tells them. `own` says that the library lies neither with
-    the system's nor with installed packages: it is the person's own. An `inlined` function is one that only debug
-    information shows.
+    `source` is the file and line, where debug information has them. `own` means that the library belongs neither to the
+    system nor to an installed package, but to the person. An `inlined` function is only visible in debug information.
     """
 
     module: str | None
@@ -155,8 +177,8 @@ def base_name(path: str) -> str:
 class Thread(NamedTuple):
     """A thread's stacks, innermost frame first.
 
-    `seen_modules` are libraries whose addresses lay about on its stack. That is no call: each may be left over from
-    one that had long returned. `id` is the system's number of the thread.
+    `seen_modules` are libraries whose addresses were found on its stack. They need not be calls: each may be left over
+    from one that had returned long ago. `id` is the system's number of the thread.
     """
 
     name: str = ""
@@ -171,9 +193,9 @@ class Thread(NamedTuple):
 class Fault(NamedTuple):
     """What the processor did when the signal came: the instruction, the address it touched, and the registers.
 
-    `access` is read, write or execute. `stack_used_bytes` of `stack_limit_bytes` tells an overflowing stack from a
-    wild pointer. `parameters` are those of a Windows exception, `says` is what the address tells by itself,
-    `missing_library` a library that could not be loaded when it was first called.
+    `stack_used_bytes` of `stack_limit_bytes` distinguish an overflowing stack from a wild pointer. `parameters` are
+    those of a Windows exception, `says` is what the address means by itself, `missing_library` a library that could not
+    be loaded when it was first called.
     """
 
     signal: str | None = None
@@ -189,10 +211,10 @@ class Fault(NamedTuple):
 
 
 class Dump(NamedTuple):
-    """What a dump tells of its process besides stacks and libraries. Times are seconds, the first two since 1970.
+    """What a dump has about its process besides stacks and libraries. Times are in seconds, the first two since 1970.
 
-    `contradictions` are sentences about what in it does not fit together, `unloaded` the libraries that had been
-    there, `handles` how many of each type were open, `comments` what whoever wrote it put in.
+    `contradictions` are sentences about what does not fit together in it, `unloaded` libraries that had been loaded
+    before, `handles` how many of each type were open, `comments` texts that the writer of the dump added.
     """
 
     taken: int | None = None
@@ -206,55 +228,42 @@ class Dump(NamedTuple):
     comments: tuple[str, ...] = ()
 
 
-class Process(NamedTuple):
-    """A process of the incident. `role` is main, worker or child.
-
-    `forked_with` names what ran in the parent when it forked this one, and does not run here: tensorflow.
-    `faulting_module` is the library to which the crash is laid: the first one that is not the system's own machinery.
-    """
-
-    pid: int | None = None
-    role: Role = "main"
-    command: str | None = None
-    exit: ExitStatus | None = None
-    threads: tuple[Thread, ...] = ()
-    fault: Fault | None = None
-    forked_with: str | None = None
-    faulting_module: str | None = None
-    dump: Dump | None = None
-
-
-def _role(parts: Sequence[Process], name: str) -> Role:
-    """A log and a core don't know whose they are and say main; who says otherwise knows."""
+def _role(parts: Sequence["Process"], name: str) -> Role:
+    """A log and a core say main because they cannot know; any other role is known."""
     return next((part.role for part in parts if part.role != "main"), "main")
 
 
-def _most_telling(parts: Sequence[Process], name: str) -> ExitStatus | None:
-    """A death tells more than an exit code, its subcode more than the bare death, a failure more than success."""
+def _most_specific(parts: Sequence["Process"], name: str) -> ExitStatus | None:
+    """A death says more than an exit code, its subcode more than the bare death, a failure more than success."""
 
-    def telling(status: ExitStatus) -> tuple[bool, bool, bool]:
+    def specific(status: ExitStatus) -> tuple[bool, bool, bool]:
         return (status.is_death, status.subcode is not None, status.is_failure)
 
-    return max(_told(parts, name), key=telling, default=None)
+    return max(_known(parts, name), key=specific, default=None)
 
 
-PROCESS_RULES: Mapping[str, Rule] = {
-    "pid": _first,
-    "role": _role,
-    "command": _first,
-    "exit": _most_telling,
-    "threads": _all,
-    "fault": _fullest,
-    "forked_with": _first,
-    "faulting_module": _first,
-    "dump": _fullest,
-}
+class Process(NamedTuple):
+    """A process of the incident.
+
+    `forked_with` names what was running in the parent when it forked this one, and does not work here: tensorflow.
+    `faulting_module` is the library blamed for the crash: the first that is not the system's own machinery.
+    """
+
+    pid: int | None = None
+    role: Annotated[Role, _role] = "main"
+    command: str | None = None
+    exit: Annotated[ExitStatus | None, _most_specific] = None
+    threads: Annotated[tuple[Thread, ...], _all] = ()
+    fault: Annotated[Fault | None, _fullest] = None
+    forked_with: str | None = None
+    faulting_module: str | None = None
+    dump: Annotated[Dump | None, _fullest] = None
 
 
 class PythonException(NamedTuple):
-    """A Python exception as it was printed. `link` says how it hangs on the one before: cause, context or None.
+    """A Python exception as it was printed. `link` says how it follows from the one before, None that it does not.
 
-    `gist` is the sentence of the message that tells something.
+    `gist` is the sentence of the message that matters.
     """
 
     type: str
@@ -272,9 +281,9 @@ class PythonException(NamedTuple):
 
 
 class LogRecord(NamedTuple):
-    """A line of TensorFlow's own log: severity I, W, E or F, source file without its line, message."""
+    """A line of TensorFlow's own log; `file` is the source file without its line number."""
 
-    severity: str
+    severity: Severity
     file: str
     message: str
     place: Place
@@ -282,7 +291,7 @@ class LogRecord(NamedTuple):
 
 
 class RuntimeMessage(NamedTuple):
-    """What the C or C++ runtime says when it gives up, or a notebook or a launcher of its program (a notice)."""
+    """What the C or C++ runtime says when it gives up, or a notebook or a launcher about its program (a notice)."""
 
     kind: MessageKind
     text: str
@@ -290,35 +299,25 @@ class RuntimeMessage(NamedTuple):
     offset: int = 0
 
 
-class Memory(NamedTuple):
-    """Memory figures in bytes; `limit_source` says whose limit it is. The last two are those of the whole machine."""
-
-    peak_bytes: int | None = None
-    limit_bytes: int | None = None
-    limit_source: str | None = None
-    oom_kills: int | None = None
-    machine_bytes: int | None = None
-    machine_free_bytes: int | None = None
-
-
-def _tightest(parts: Sequence[Memory], name: str) -> Any:
-    """Of the tightest limit: its size and whose it is belong together."""
+def _of_tightest(parts: Sequence["Memory"], name: str) -> Any:
+    """From the tightest limit: its size and its source belong together."""
     limits = [part for part in parts if part.limit_bytes is not None]
     return getattr(min(limits, key=lambda part: part.limit_bytes or 0), name) if limits else None
 
 
-MEMORY_RULES: Mapping[str, Rule] = {
-    "peak_bytes": _most,
-    "limit_bytes": _tightest,
-    "limit_source": _tightest,
-    "oom_kills": _most,
-    "machine_bytes": _first,
-    "machine_free_bytes": _first,
-}
+class Memory(NamedTuple):
+    """Memory figures in bytes; `limit_source` says where the limit comes from. The last two are the whole machine's."""
+
+    peak_bytes: Annotated[int | None, _most] = None
+    limit_bytes: Annotated[int | None, _of_tightest] = None
+    limit_source: Annotated[str | None, _of_tightest] = None
+    oom_kills: Annotated[int | None, _most] = None
+    machine_bytes: int | None = None
+    machine_free_bytes: int | None = None
 
 
 class Resources(NamedTuple):
-    """What else can run out, in the state it had at the failure: threads and processes, shared memory."""
+    """What else can run out, as it was at the failure: threads and processes, shared memory."""
 
     threads: int | None = None
     thread_limit: int | None = None
@@ -328,14 +327,14 @@ class Resources(NamedTuple):
 
 
 class Library(NamedTuple):
-    """A native library seen loaded, with its version where that was told."""
+    """A native library that was loaded, with its version where it is known."""
 
     name: str
     version: str | None = None
 
 
 class Provider(NamedTuple):
-    """An installed distribution that brings a module, by its own metadata."""
+    """An installed distribution that provides a module, according to its metadata."""
 
     module: str
     distribution: str
@@ -343,23 +342,23 @@ class Provider(NamedTuple):
 
 
 class Environment(NamedTuple):
-    """What is known of the machine. None or empty means not told, never absent.
+    """What is known of the machine. None or empty means unknown, never absent.
 
-    `loaded_twice` has a sentence for each library of which a process should have one and has two.
+    `loaded_twice` has a sentence for each library of which a process should have one copy and has two.
     `hidden_log` says what kept TensorFlow's own log from being printed, `interpreter` is the path of the Python.
     `driver` is the version of NVIDIA's driver, `capability` the compute capability of the first card.
     `os_version` is the build of the system, `architecture` that of the program: x64, x86, arm64.
-    `providers` bring the modules that the program did not find, or the packages that these should be a part of.
+    `providers` provide the modules that the program did not find, or the packages that these should be part of.
     """
 
-    os: str | None = None
+    os: OS | None = None
     python: str | None = None
-    packages: tuple[tuple[str, str], ...] = ()
-    cpu_flags: tuple[str, ...] = ()
-    gpus: tuple[str, ...] = ()
-    libraries: tuple[Library, ...] = ()
-    libraries_complete: bool = False
-    loaded_twice: tuple[str, ...] = ()
+    packages: Annotated[tuple[tuple[str, str], ...], _by_name] = ()
+    cpu_flags: Annotated[tuple[str, ...], _each_once] = ()
+    gpus: Annotated[tuple[str, ...], _each_once] = ()
+    libraries: Annotated[tuple[Library, ...], _each_once] = ()
+    libraries_complete: Annotated[bool, _any] = False
+    loaded_twice: Annotated[tuple[str, ...], _each_once] = ()
     interpreter: str | None = None
     hidden_log: str | None = None
     driver: str | None = None
@@ -367,37 +366,17 @@ class Environment(NamedTuple):
     os_version: str | None = None
     architecture: str | None = None
     cpu: str | None = None
-    providers: tuple[Provider, ...] = ()
+    providers: Annotated[tuple[Provider, ...], _each_once] = ()
 
     def package(self, name: str) -> str | None:
-        """The version of a package, if it was told."""
+        """The version of a package, if it is known."""
         return dict(self.packages).get(name)
 
 
-ENVIRONMENT_RULES: Mapping[str, Rule] = {
-    "os": _first,
-    "python": _first,
-    "packages": _by_name,
-    "cpu_flags": _each_once,
-    "gpus": _each_once,
-    "libraries": _each_once,
-    "libraries_complete": _any,
-    "loaded_twice": _each_once,
-    "interpreter": _first,
-    "hidden_log": _first,
-    "driver": _first,
-    "capability": _first,
-    "os_version": _first,
-    "architecture": _first,
-    "cpu": _first,
-    "providers": _each_once,
-}
-
-
 class LeftOut(NamedTuple):
-    """A part of a text that was not read. None means that nobody knows: the end of a damaged file is of any size.
+    """The part of a text that was not read: `bytes` of `of_bytes`, from `first_line` to `last_line`.
 
-    `bytes` of `of_bytes` are missing, those from `first_line` to `last_line`.
+    None means unknown: the missing end of a damaged file may have any size.
     """
 
     bytes: int | None = None
@@ -416,10 +395,7 @@ class LeftOut(NamedTuple):
 
 
 class Input(NamedTuple):
-    """One thing the person handed in. `complete` is False when a part of it could not be read.
-
-    `left_out` tells which part of a text that is.
-    """
+    """One thing the person handed in. `complete` is False if a part of it was not read; `left_out` says which."""
 
     id: int
     kind: InputKind
@@ -429,7 +405,7 @@ class Input(NamedTuple):
 
 
 class Log:
-    """Normalised log text in which every character still knows its line in the original."""
+    """Normalised log text that still knows the original line of every character."""
 
     __slots__ = ("_lines", "_starts", "input", "numbers", "text")
 
@@ -442,7 +418,7 @@ class Log:
 
     @property
     def is_blank(self) -> bool:
-        """Whether there is nothing in it."""
+        """Whether it is empty."""
         return not self.text or self.text.isspace()
 
     def place(self, offset: int) -> Place:
@@ -549,8 +525,8 @@ Remedy = Literal[
 class Gap(NamedTuple):
     """Something that could not be seen: what, why not, and what would show it.
 
-    Rooms branch on these three. `subject` is the file, the program or the number that it is about; `detail` is for a
-    person to read and for nobody to parse.
+    Code may branch on these three. `subject` is the file, the program or the number that it is about; `detail` is for
+    people to read and never parsed.
     """
 
     what: Lacking
@@ -561,7 +537,7 @@ class Gap(NamedTuple):
 
     @property
     def label(self) -> str:
-        """What is missing, in as few words as a row of a screen has room for."""
+        """What is missing, short enough for a row on the screen."""
         if self.what == "input":
             return f"a part of {self.subject}" if self.why in _IN_PART else self.subject
         if self.what == "frames":
@@ -575,12 +551,12 @@ class Gap(NamedTuple):
         return f"{heading}: {self.detail}" if heading else self.detail
 
     def is_about(self, what: Lacking) -> bool:
-        """Whether it is this that is missing, by itself or with another thing."""
+        """Whether this is what is missing, by itself or with something else."""
         stacks = ("native stack", "Python stack")
         return self.what == what or (self.what == "native stack and Python stack" and what in stacks)
 
 
-# What is missing as it is said before the reason; of all else the detail is the whole sentence.
+# What is missing, in the words that precede the detail; for anything else the detail is the whole sentence.
 _HEADINGS: Mapping[Lacking, str] = {
     "exit status": "exit status",
     "native stack": "native stack",
@@ -624,6 +600,16 @@ class Command(NamedTuple):
         return settings + " | ".join(map(shlex.join, programs))
 
 
+def _primary_first(parts: Sequence["Crash"], name: str) -> tuple[Process, ...]:
+    """The primary processes of all parts are one and the same; the others follow it."""
+    known = [part for part in parts if part.processes]
+    if not known:
+        return ()
+    main = _merge([part.processes[part.primary] for part in known])
+    others = (p for part in known for number, p in enumerate(part.processes) if number != part.primary)
+    return (main, *others)
+
+
 class Crash(NamedTuple):
     """Everything known about one incident; the only thing that signatures see.
 
@@ -632,18 +618,18 @@ class Crash(NamedTuple):
     for a command that was run as given. `run_options` are the options of that run.
     """
 
-    inputs: tuple[Input, ...] = ()
-    processes: tuple[Process, ...] = ()
-    primary: int = 0
-    exceptions: tuple[PythonException, ...] = ()
-    records: tuple[LogRecord, ...] = ()
-    messages: tuple[RuntimeMessage, ...] = ()
-    logs: tuple[Log, ...] = ()
-    memory: Memory = Memory()
-    resources: Resources = Resources()
-    environment: Environment = Environment()
-    gaps: tuple[Gap, ...] = ()
-    others: "tuple[Crash, ...]" = ()
+    inputs: Annotated[tuple[Input, ...], _all] = ()
+    processes: Annotated[tuple[Process, ...], _primary_first] = ()
+    primary: Annotated[int, lambda *_: 0] = 0
+    exceptions: Annotated[tuple[PythonException, ...], _all] = ()
+    records: Annotated[tuple[LogRecord, ...], _all] = ()
+    messages: Annotated[tuple[RuntimeMessage, ...], _all] = ()
+    logs: Annotated[tuple[Log, ...], _all] = ()
+    memory: Annotated[Memory, _merged] = Memory()
+    resources: Annotated[Resources, _fullest] = Resources()
+    environment: Annotated[Environment, _merged] = Environment()
+    gaps: Annotated[tuple[Gap, ...], _all] = ()
+    others: Annotated["tuple[Crash, ...]", _all] = ()
     rerun: Command | None = None
     run_options: tuple[str, ...] = ()
 
@@ -671,26 +657,26 @@ class Crash(NamedTuple):
         return tuple(sorted(threads, key=lambda thread: not thread.crashed))
 
     def lacks(self, what: Lacking) -> bool:
-        """Whether it is told already that this is missing, and why."""
+        """Whether there is already a gap for this."""
         return any(gap.is_about(what) for gap in self.gaps)
 
     @property
     def partly_read(self) -> tuple[Input, ...]:
-        """The texts of which a part was not read: what decides may stand there."""
+        """The texts of which a part was not read: it may hold the decisive line."""
         return tuple(entry for entry in self.inputs if entry.left_out)
 
     @property
     def is_empty(self) -> bool:
         """Whether the inputs hold nothing at all."""
-        said_something = any(not log.is_blank for log in self.logs)
-        return not (said_something or self.exit or self.threads or self.exceptions)
+        has_text = any(not log.is_blank for log in self.logs)
+        return not (has_text or self.exit or self.threads or self.exceptions)
 
 
 def with_exit(crash: Crash, status: ExitStatus) -> Crash:
     """The same crash with the exit status that the person saw, which beats what a log says.
 
-    A process that a signal ended has no exit code of its own: a code beside such a death is that of the program which
-    had started it, and the one that died stays the one to explain.
+    A process that died of a signal has no exit code of its own: a code given with such a death belongs to the program
+    that started it, and the one that died stays the one to explain.
     """
     if status.is_failure and not status.is_death and crash.exit is not None and crash.exit.is_death:
         died = [
@@ -703,50 +689,16 @@ def with_exit(crash: Crash, status: ExitStatus) -> Crash:
     return crash._replace(processes=tuple(processes))
 
 
-def _primary_first(parts: Sequence[Crash], name: str) -> tuple[Process, ...]:
-    """The processes that the tellers are about are one and the same; the others stay behind it."""
-    told = [part for part in parts if part.processes]
-    if not told:
-        return ()
-    main = _merged([part.processes[part.primary] for part in told], PROCESS_RULES)
-    others = (p for part in told for number, p in enumerate(part.processes) if number != part.primary)
-    return (main, *others)
-
-
-CRASH_RULES: Mapping[str, Rule] = {
-    "inputs": _all,
-    "processes": _primary_first,
-    "primary": lambda parts, name: 0,
-    "exceptions": _all,
-    "records": _all,
-    "messages": _all,
-    "logs": _all,
-    "memory": lambda parts, name: merge_memory([part.memory for part in parts]),
-    "resources": _fullest,
-    "environment": lambda parts, name: merge_environment([part.environment for part in parts]),
-    "gaps": _all,
-    "others": _all,
-    "rerun": _first,
-    "run_options": _first,
-}
-
-
 def merge(crashes: Iterable[Crash]) -> Crash:
-    """One incident from several inputs: facts add up, and the most telling process is kept as the primary."""
-    return _merged(list(crashes) or [Crash()], CRASH_RULES)
+    """One incident from several inputs."""
+    return _merge(list(crashes) or [Crash()])
 
 
 def merge_memory(parts: Sequence[Memory]) -> Memory:
-    """The figures of several tellers: the highest peak, the tightest limit, the most kills."""
-    return _merged(parts, MEMORY_RULES)
+    """The figures of several sources: the highest peak, the tightest limit, the most kills."""
+    return _merge(parts)
 
 
 def merge_environment(parts: Sequence[Environment]) -> Environment:
-    """The machine as several tellers describe it; the first one that says a thing is believed."""
-    return _merged(parts, ENVIRONMENT_RULES)
-
-
-def _merged(parts: Sequence[_Facts], rules: Mapping[str, Rule]) -> _Facts:
-    if len(parts) == 1:
-        return parts[0]
-    return type(parts[0])(**{name: rule(parts, name) for name, rule in rules.items()})
+    """The machine as several sources describe it; where two disagree, the first is believed."""
+    return _merge(parts)

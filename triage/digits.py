@@ -1,14 +1,14 @@
-"""Numbers that others wrote. A log may hold five thousand digits where a line number belongs: that is no number."""
+"""Numbers in untrusted text. A log may have five thousand digits where a line number belongs: that is no number."""
 
 from __future__ import annotations
 
-# Addresses, sizes, counts and line numbers all fit into 64 bits, and so does nothing else that we want to know.
+# Addresses, sizes, counts and line numbers all fit into 64 bits.
 _LARGEST = 1 << 64
 _LONGEST = 40
 
 
 def whole(text: str | None, base: int = 10) -> int | None:
-    """The number that these digits write; None where there are none, or more than any real number has."""
+    """The number that the digits stand for; None if there are none, or too many."""
     if not text or len(text) > _LONGEST:
         return None
     try:
@@ -19,7 +19,7 @@ def whole(text: str | None, base: int = 10) -> int | None:
 
 
 def decimal(text: str | None) -> float | None:
-    """The number in front of a unit, such as 5.5; None as for `whole`."""
+    """The number before a unit, such as 5.5; None as for `whole`."""
     if not text or len(text) > _LONGEST:
         return None
     try:
@@ -30,7 +30,7 @@ def decimal(text: str | None) -> float | None:
 
 
 def scaled(text: str | None, unit: int) -> int | None:
-    """So many units, such as bytes from 5.5 and 1024**3; None as for `whole`."""
+    """A number of units, such as bytes from 5.5 and 1024**3; None as for `whole`."""
     number = decimal(text)
     total = None if number is None else int(number * unit)
     return total if total is not None and -_LARGEST < total < _LARGEST else None

@@ -1,7 +1,7 @@
 """The one place that knows frames: what a function is called, whose a frame is, and which frames are machinery.
 
-All of it is told by names and paths alone, of any system, which need not be the one we run on. So one crash has one
-name for its stack, whether it was seen live, in a core, in a dump or in a debugger's text.
+All of it is decided by names and paths alone, of any system, not just the one we run on. So one crash has one name for
+its stack, whether it was seen live, in a core, in a dump or in a debugger's text.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ from typing import Literal, NamedTuple
 from triage.crash import Crash, NativeFrame, PythonFrame, Thread, base_name
 from triage.patterns import compile as pattern
 
-# Whose a file is: the person's, an installed package's, Python's, the system's, or nobody's: made while it ran.
+# Whose a file is: the person's, an installed package's, Python's, the system's, or generated while the program ran.
 Owner = Literal["own", "package", "python", "system", "generated"]
-# What a function does for the crash itself and not for the program: the way into a signal handler, sending the signal,
-# ending the process, reporting that; starting a program or a thread; running Python code, and calling whatever it is.
-Role = Literal["handling", "sending", "ending", "reporting", "starting", "evaluating", "calling"]
+# What a function does that is not the program's own work: entering a signal handler, sending the signal, ending the
+# process, reporting that; starting a program or a thread; evaluating Python code and calling functions.
+FrameRole = Literal["handling", "sending", "ending", "reporting", "starting", "evaluating", "calling"]
 
 # ---------------------------------------------------------------- what a function is called
 
-# What compilers hang on a name of which they made a copy or a part, perhaps with a number behind it.
+# What compilers append to the name of a copy or a part of a function, perhaps followed by a number.
 _COPIES = (".part", ".isra", ".constprop", ".cold", ".lto_priv", ".llvm", ".resolver", ".localalias", ".clone")
 _INLINED = "(inlined)"
 _CLONE = "[clone "
-# The version of a symbol, behind one @ or two: GLIBC_2.2.5
+# The version of a symbol, after one @ or two: GLIBC_2.2.5
 _VERSION = r"^[A-Z]\w*(?:\.[._\d]*)?$"
 _NUMBERED = r"\.\d"
 _ALIAS = r"^__GI_+"
-# The C library calls its allocator by names of its own.
+# The C library's own names for its allocator.
 _ALLOCATOR = r"^_*libc_(malloc|calloc|realloc|free|memalign)$"
 _STANDARDS = r"\[abi:\w+\]"
 _COUNT = r"#\d+\}"
@@ -40,9 +40,9 @@ _OBJECTIVE_C = r"^(?:__\d+)?[-+]\["
 # How Windows' debuggers write a function: ntdll!RtlUserThreadStart+0x21
 _MODULE = r"^[A-Za-z_][\w.-]*!"
 _OFFSET = r"\+0x[0-9a-fA-F]+$"
-# A name as Microsoft's compiler writes it, without templates: ?Compute@Op@tensorflow@@ and what it takes.
+# A name as Microsoft's compiler writes it, without templates: ?Compute@Op@tensorflow@@ and its arguments.
 _MICROSOFT = r"^\?(?P<special>\?[01])?(?P<scopes>[A-Za-z_]\w*(?:@[A-Za-z_]\w*)*)@@"
-# The longer ones first: the first that fits is taken.
+# The longer ones first, because the first match counts.
 _OPERATORS = tuple(
     f"operator{sign}" for sign in ("()", "<=>", "->*", "->", "<<=", ">>=", "<<", ">>", "<=", ">=", "<", ">")
 )
@@ -52,7 +52,7 @@ _BLOCK = "invocation function for block in "
 _LONGEST = 2048
 
 
-@lru_cache(maxsize=8192)  # a pool of threads has the same frames in each of them
+@lru_cache(maxsize=8192)  # every thread of a pool has the same frames
 def function_name(symbol: str) -> str:
     """A function's name for people, without its arguments: `tensorflow::MklMaxPoolingOp::Compute`."""
     bare = _encodable(symbol[:_LONGEST]).strip()
@@ -78,18 +78,18 @@ def name_of(frame: NativeFrame) -> str:
 
 
 def _library_name(frame: NativeFrame) -> str:
-    """A nameless frame by its library, of Linux without version and offset: what loads it is not called as its file."""
+    """A nameless frame by its library; on Linux without version and offset, because a loaded name may be a link."""
     stem, shared, _ = base_name(frame.module or "").partition(".so")
     return stem.split(".cpython-")[0] if stem and shared else name_of(frame)
 
 
 def is_inlined(symbol: str) -> bool:
-    """Whether a collector has marked the function as one that has no frame of its own in the machine."""
+    """Whether a collector has marked the function as inlined."""
     return symbol.endswith(_INLINED)
 
 
 def _encodable(text: str) -> str:
-    """The text as the engine of patterns takes it: a name of Linux may hold bytes that are no characters."""
+    """The text as the pattern engine takes it: names on Linux may contain bytes that are not characters."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
@@ -99,7 +99,7 @@ def _microsoft_name(special: str | None, scopes: str) -> str:
 
 
 def _without_suffixes(name: str) -> str:
-    """The name without what compilers and linkers hang on it, one piece after the other from the end."""
+    """The name without what compilers and linkers append to it, one piece after the other from the end."""
     while (shorter := _without_suffix(name)) != name:
         name = shorter
     return name
@@ -137,7 +137,7 @@ def _without_trait(name: str) -> str:
 
 
 def _without_arguments(name: str) -> str:
-    """The name with everything between its outermost brackets gone, save what the brackets of an operator mean."""
+    """The name without everything inside its outermost brackets, except those that are part of an operator's name."""
     kept: list[str] = []
     depth = position = 0
     while position < len(name):
@@ -145,7 +145,7 @@ def _without_arguments(name: str) -> str:
         if whole:
             kept.append("" if depth else instead)
             position += len(whole)
-            # what is left of a lambda are its arguments, up to the bracket that closes it
+            # the rest of a lambda is its arguments, up to the closing bracket
             depth += whole == _LAMBDAS[0]
             continue
         character = name[position]
@@ -161,7 +161,7 @@ def _without_arguments(name: str) -> str:
 
 
 def _whole(name: str, position: int) -> tuple[str, str]:
-    """What begins here and means something as a whole, and how people write it."""
+    """A part that starts here and has a meaning as a whole, and how people write it."""
     if name[position] not in "(`{<'o":
         return "", ""
     for text in _ANONYMOUS:
@@ -179,7 +179,7 @@ def _whole(name: str, position: int) -> tuple[str, str]:
 
 
 def _without_return_type(name: str) -> str:
-    """Templates are printed with what they return; the name is the last word, unless it is `operator new` and such."""
+    """Templates are printed with their return type; the name is the last word, except in `operator new` and such."""
     if "`" in name:  # Microsoft's `scalar deleting destructor' and the like are names of several words
         return name
     if name.startswith(_BLOCK):
@@ -194,19 +194,19 @@ def _without_return_type(name: str) -> str:
 # ---------------------------------------------------------------- whose a frame is
 
 _PACKAGES = r"(?i)/(?:site|dist)-packages/|\.egg/"
-# The standard library: lib/python3.11, but no folder of the person's that is called lib/python_tools.
+# The standard library: lib/python3.11, but not a person's folder called lib/python_tools.
 _PYTHON_FOLDER = r"(?i)(?:^|/)lib(?:32|64)?/(?:python|pypy)\d\.\d+t?(?:\.zip)?/"
 _GENERATED = r"__autograph_generated|^<(?:__array_function__|decorator-gen|attrs generated)"
 _SYSTEM_SCRIPTS = r"^/usr/(?:local/)?(?:lib(?:32|64|exec)?|share|s?bin)/"
 _WINDOWS = r"^(?://\?/)?[A-Za-z]:/"
-# On Windows the standard library is a folder called lib, as many a project's is. What it lies in, or what lies in it,
-# tells them apart.
+# On Windows the standard library is a folder called lib, and many projects have one too. The folder around it or the
+# module inside it shows which one it is.
 _WINDOWS_LIBRARY = r"(?i)(?:^|/)lib/(?P<module>\w+)"
 _WINDOWS_PYTHON = (
     r"(?i)/(?:python-?\d[\w.-]*|c?python-\d[\w.-]*|pythonsoftwarefoundation\.[^/]+|[^/]*(?:conda|miniforge|mamba)[^/]*"
     r"|envs/[^/]+|versions/\d[^/]*|python/\d[^/]*/x(?:64|86)|pypy\d[^/]*)/lib/"
 )
-# Modules that Python once had, and that ours need not have.
+# Modules that older Pythons had and ours may not have.
 _FORMER_MODULES = frozenset(("distutils", "imp", "asyncore", "asynchat", "smtpd", "lib2to3", "cgi", "pipes", "parser"))
 
 _MADE_IN_MEMORY = ("/dev/zero", "/memfd:", "/anon_hugepage", "//anon")
@@ -217,18 +217,18 @@ _SYSTEM_FOLDERS = (
     r"(?i)^(?://\?/)?[A-Z]:/(?:windows|winnt)/|^/SystemRoot/|^/(?:lib|lib32|lib64|opt|snap|nix|system|library)/"
     r"|^/usr/(?:[^s/]|s[^r/]|sr[^c/]|src[^/])|^\["
 )
-# What was installed somewhere in a person's own folders.
+# Where installers put things in a person's own folders.
 _INSTALLED = (
     r"(?i)^[A-Z]:/Program Files(?: \(x86\))?/|/Library/(?:bin|mingw\w*)/|/\.?pyenv/versions/|/\.pixi/envs/"
     r"|/uv/(?:python|tools|archive-v\d+)/|/(?:[^/]*(?:anaconda|miniconda|microconda|miniforge|mamba)[^/]*|conda\d*)/"
 )
-# Libraries of others that people copy to anywhere.
+# Libraries of others that people copy anywhere.
 _OF_OTHERS = (
     r"(?i)^(?:lib)?(?:cu(?:dnn|blas|fft|rand|solver|sparse|pti|dart)|cuda\.|iomp|omp\d*\.|omp\d*md|vcomp|mkl_|zlib|_pywrap_"
     r"|nv(?:cuda|ml|rtc|tools|infer|onnx|api|jpeg|jit|blas|enc|wgf|load|umd|d3d|og|insp|fat|perf|ptx|gpu|vm|inject))"
     r"|^_pywrap_"
 )
-# The machinery that raises, reports and ends; what went wrong lies with whoever called it.
+# The machinery that raises, reports and ends; the mistake is in whatever called it.
 _MACHINERY_FILE = (
     r"(?i)^(?:ntdll|kernelbase|kernel32|ucrtbased?|msvcrt|vcruntime\d\w*|msvcp\d\w*|msvcr\d\w*|concrt\d+|wow64\w*|"
     r"wer\w*|dbghelp|dbgcore|faultrep|verifier)\.dll$"
@@ -237,7 +237,7 @@ _MACHINERY_FILE = (
 _SYSTEM_FILE = r"^(?:lib(?:c|m|dl|rt|pthread|stdc\+\+|gcc_s|ffi)[-.\d]|ld[-.]|linux-(?:gate|vdso)|\[)"
 _RUNTIME = r"^(?:libc|libstdc\+\+)[-.\d]"
 _INTERPRETER = r"^(?:libpython\d|python\d*(?:\.\d+)*[a-z]*$)"
-# Where source files lay when others built what is installed here.
+# Where source files were when others built what is installed here.
 _BUILT_ELSEWHERE = (
     r"(?i)^[^/]|^/(?:build|builddir|croot|io|rustc|buildroot)/|^/(?:usr|lib|opt|nix|snap|system|library)/|^/dt\d*-src/"
     r"|/proc/self/cwd/|/_?bazel[^/]*/|/execroot/|/(?:feedstock_root|conda-bld)/|/Python-\d|/cpython[^/]*/|/c\+\+/"
@@ -260,7 +260,7 @@ def file_owner(path: str) -> Owner:
 
 
 def is_own(frame: PythonFrame) -> bool:
-    """Whether it is of the program itself and not of an installed package, of Python or of generated code."""
+    """Whether a frame belongs to the program itself, not to an installed package, Python or generated code."""
     return file_owner(frame.file) == "own"
 
 
@@ -274,7 +274,7 @@ def _is_in_windows_library(path: str, file: str) -> bool:
 
 
 def module_owner(path: str) -> Owner:
-    """Whose a native library or program is; without a folder only the well-known are not the person's."""
+    """Whose a native library or program is; without a folder, any but the well-known ones count as the person's."""
     file = _encodable(path).replace("\\", "/").removesuffix(" (deleted)")
     name = base_name(file)
     if file.startswith(_MADE_IN_MEMORY):
@@ -293,7 +293,7 @@ def module_owner(path: str) -> Owner:
 
 
 def source_is_own(path: str) -> bool:
-    """Whether a source file that debug information names lies where people work and not where others build."""
+    """Whether a source file in debug information is in a place where people work, not where others build."""
     return not pattern(_BUILT_ELSEWHERE).search(_encodable(path))
 
 
@@ -303,12 +303,12 @@ def is_machinery_module(name: str) -> bool:
 
 
 def is_interpreter(module: str | None) -> bool:
-    """Whether a module is Python itself: its library, or the program that has it inside."""
+    """Whether a module is Python itself: its library, or a program that contains it."""
     return pattern(_INTERPRETER).match(_encodable(base_name(module or ""))) is not None
 
 
-def is_runtime(module: str | None) -> bool:
-    """Whether a module is the C or the C++ library, whose local functions are nameless where these are stripped."""
+def _is_runtime(module: str | None) -> bool:
+    """Whether a module is the C or C++ library, whose local functions have no names where it is stripped."""
     return pattern(_RUNTIME).match(_encodable(base_name(module or ""))) is not None
 
 
@@ -319,14 +319,14 @@ _HANDLING = (
 )
 _SENDING = r"^_*(?:GI_+)?(?:raise|gsignal|t?g?kill|pthread_kill(?:_implementation|_internal)?)(?:64)?$"
 _ABORT = r"^_*(?:GI_+)?abort$"
-# Between a check, an assertion or a throw that failed and the abort that ends it.
+# Between a failed check, an assertion or a throw and the abort that ends it.
 _REPORTING = (
     r"^std::(?:terminate|rethrow_exception|__throw_\w+)$|^__cxxabiv1::|^_*cxa_(?:re)?throw$|verbose_terminate_handler"
     r"|^_*(?:GI_+)?(?:malloc_printerr|libc_message(?:_impl|_wrapper)?|libc_fatal|fortify_fail\w*"
     r"|assert(?:_perror)?_fail(?:_base)?)$|StacktraceHandler|^_?faulthandler_"
     r"|^_?CxxThrowException$|^(?:Rtl)?RaiseException$"
 )
-# That the heap is damaged is told by who reports it, and by nobody else.
+# Only the reporting function shows that the heap is damaged.
 _REASONS = ("malloc_printerr",)
 _REPORTING_DEPTH = 24
 _LOGGING = ("log_internal", "internal", "google", "logging_internal")
@@ -336,7 +336,7 @@ _STARTING = (
     r"|^(?:RtlUserThreadStart|BaseThreadInitThunk|__scrt_common_main_seh|invoke_main)$"
 )
 _EVALUATION = r"^_?PyEval_(?:EvalFrame|EvalCode|Vector)|^_PyEval_|^_TAIL_CALL_"
-# How the interpreter calls things: the Python line that stands beside says the same in the person's own words.
+# How the interpreter calls things: the Python stack shows the same in the person's own code.
 _CALLING = (
     r"^_?Py(?:Object_(?:Vectorcall|Call|FastCall|MakeTpCall)|Vectorcall_|Function_Vectorcall|CFunction_|Eval_)"
     r"|^_?PyRun_|^Py_(?:BytesMain|RunMain|Main)$|^py(?:main|run)_|^run_(?:mod|eval_code_obj)$|vectorcall"
@@ -344,21 +344,21 @@ _CALLING = (
     r"|^(?:call_function|do_call_core|context_run|thread_run|pythread_wrapper|bootstrap|trampoline_vectorcall)$"
     r"|^builtin_(?:exec|eval)(?:_impl)?$|^vectorcall_method$|^PyInit_"
 )
-_OF_CRASHES: tuple[Role, ...] = ("handling", "sending", "ending", "reporting")
-# A fault lies no deeper than this below the handlers that ran because of it.
+_OF_CRASHES: tuple[FrameRole, ...] = ("handling", "sending", "ending", "reporting")
+# The faulting frame is no deeper than this below the handlers that ran because of it.
 HANDLER_DEPTH = 40
 
 
 @lru_cache(maxsize=8192)
-def role(name: str) -> Role | None:
-    """What a function does that is no work of the program's own; `name` is one that `function_name` gave."""
+def role(name: str) -> FrameRole | None:
+    """The role of a function, None for the program's own work; `name` comes from `function_name`."""
     for is_it, what in _ROLES:
         if pattern(is_it).search(name):
             return what
     return "reporting" if _is_logging(name) else None
 
 
-_ROLES: tuple[tuple[str, Role], ...] = (
+_ROLES: tuple[tuple[str, FrameRole], ...] = (
     (_HANDLING, "handling"),
     (_SENDING, "sending"),
     (_ABORT, "ending"),
@@ -370,48 +370,48 @@ _ROLES: tuple[tuple[str, Role], ...] = (
 
 
 def _is_logging(name: str) -> bool:
-    """Whether a function belongs to what writes the message about an abort."""
+    """Whether a function belongs to the library that writes the message about an abort."""
     in_logging = False
     for scope in name.split("::")[:-1]:
         if scope in ("LogMessage", "LogMessageFatal"):
             return True
         if in_logging and scope.startswith(("LogMessage", "CheckLogMessage")):
             return True
-        # what is no plain name, such as {anonymous}, is no part of the logging library any more
+        # a scope that is not a plain name, such as {anonymous}, ends the logging library
         in_logging = scope in _LOGGING or (in_logging and scope.replace("_", "a").isalnum())
     return False
 
 
 def last_handling(symbols: Sequence[str | None]) -> int | None:
-    """Where the way into a handler stands below which the fault is: of several, the one that was taken first."""
-    doors = [
+    """The number of the frame that entered the signal handler; of several, the outermost. The fault is below it."""
+    entries = [
         number
         for number, symbol in enumerate(symbols[:HANDLER_DEPTH])
         if symbol and role(function_name(symbol)) == "handling"
     ]
-    return doors[-1] if doors else None
+    return entries[-1] if entries else None
 
 
 def from_fault(frames: Sequence[NativeFrame]) -> tuple[NativeFrame, ...]:
-    """The stack as it was when the signal came: without the handler that the program ran afterwards."""
-    door = last_handling([frame.function for frame in frames])
-    return tuple(frames if door is None or door + 1 == len(frames) else frames[door + 1 :])
+    """The stack as it was when the signal came, without the handler that ran afterwards."""
+    entry = last_handling([frame.function for frame in frames])
+    return tuple(frames if entry is None or entry + 1 == len(frames) else frames[entry + 1 :])
 
 
 class Called(NamedTuple):
-    """A frame of any collector, as far as this place looks at it: the function as it was written, and the file."""
+    """What matters here of a frame of any collector: the function as it was written, and the file."""
 
     function: str | None
     module: str | None
 
 
 def crash_frames(frames: Sequence[NativeFrame]) -> list[NativeFrame]:
-    """The stack of a crash for people: who asked for an abort, and not how it was sent and reported."""
+    """The stack of a crash for people: what asked for an abort, not how it was sent and reported."""
     return [frames[number] for number in without_reporting([Called(f.function, f.module) for f in frames])]
 
 
 def without_reporting(frames: Sequence[Called]) -> Sequence[int]:
-    """The numbers of the frames that neither send a signal nor write the message about an abort; that itself stays."""
+    """The numbers of the frames that neither send a signal nor report an abort; the abort itself stays."""
     first = next((number for number in range(len(frames)) if not _is_sending(frames, number)), 0)
     if not frames or _role(frames[first]) != "ending":
         return range(first, len(frames))
@@ -420,42 +420,42 @@ def without_reporting(frames: Sequence[Called]) -> Sequence[int]:
         frame = frames[number]
         if frame.function and (_role(frame) != "reporting" or function_name(frame.function) in _REASONS):
             break
-        if frame.function or is_runtime(frame.module):
+        if frame.function or _is_runtime(frame.module):
             end = number + 1
     return [first, *range(end, len(frames))]
 
 
-def _role(frame: Called) -> Role | None:
+def _role(frame: Called) -> FrameRole | None:
     return role(function_name(frame.function)) if frame.function else None
 
 
 def _is_sending(frames: Sequence[Called], number: int) -> bool:
     if frames[number].function is None:
-        # the innermost is a local function, which has no name where the C library is stripped
+        # the innermost is a local function, without a name where the C library is stripped
         return number == 0 and len(frames) > 1 and bool(frames[1].function) and _is_sending(frames, 1)
     return _role(frames[number]) == "sending"
 
 
-def telling(frames: Sequence[NativeFrame]) -> list[NativeFrame]:
-    """The frames that tell one crash from another, innermost first; all of them where none does.
+def distinctive(frames: Sequence[NativeFrame]) -> list[NativeFrame]:
+    """The frames that distinguish one crash from another, innermost first; all of them where none does.
 
-    Without the machinery, and without functions that were inlined: these have frames only where debug information is.
+    Machinery is left out, and so are inlined functions, which have frames only where there is debug information.
     """
     shown = [frame for frame in frames if frame.trust != "omitted"]
     real = [frame for frame in from_fault(shown) if not frame.inlined] or shown
-    return [*_telling(real)] or real
+    return [*_distinctive(real)] or real
 
 
-def _telling(frames: Sequence[NativeFrame]) -> Iterator[NativeFrame]:
+def _distinctive(frames: Sequence[NativeFrame]) -> Iterator[NativeFrame]:
     in_python = False
     for frame in frames:
         if not frame.function:
-            if not is_runtime(frame.module):
+            if not _is_runtime(frame.module):
                 yield frame
             continue
         name = function_name(frame.function)
         what = role(name)
-        # a debugger that knows the source does not say the module
+        # a debugger that knows the source does not name the module
         may_be_interpreter = frame.module is None or is_interpreter(frame.module)
         in_python = in_python or (may_be_interpreter and what == "evaluating")
         if what in _OF_CRASHES or what == "starting":
@@ -484,7 +484,7 @@ def stack_key(crash: Crash) -> str:
 def _thread_key(thread: Thread) -> str:
     if thread.native_stack:
         # A recursion is one frame that repeats, however deep it went.
-        return " < ".join([name for name, _ in groupby(_key_names(telling(thread.native_stack)))][:_KEY_FRAMES])
+        return " < ".join([name for name, _ in groupby(_key_names(distinctive(thread.native_stack)))][:_KEY_FRAMES])
     return " < ".join(f"{base_name(f.file)}:{f.function}" for f in thread.python_stack[:_KEY_FRAMES])
 
 

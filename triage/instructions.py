@@ -1,6 +1,5 @@
-"""Which ability of an x86 processor a disassembled instruction needs, in the words of /proc/cpuinfo.
+"""Which feature of an x86 processor a disassembled instruction needs, as /proc/cpuinfo calls it.
 
-Capture reads the instruction at the fault, diagnosis compares it with what the processor lists; both need this table.
 Instructions that an old processor takes for others (tzcnt, lzcnt, endbr64) are left out: they do not fault.
 """
 
@@ -9,14 +8,14 @@ from collections.abc import Iterable
 
 from triage.patterns import compile as pattern
 
-# A debugger's line may begin with an arrow, an address and the function; the instruction is what follows the colon.
+# A debugger's line may begin with an arrow, an address and the function; the instruction follows the colon.
 _BEFORE = re.compile(r"^(?:=>)?\s*(?:0x[0-9a-f]+\s*)?(?:<[^>]*>\s*)?:\s*")
 _PREFIXES = re.compile(r"^(?:(?:lock|rep[nz]?e?|repnz|data16|addr32|notrack|bnd|[cdefgs]s|\{(?:vex3?|evex)\})\s+)+")
 # Only AVX-512 has these: wide registers, masks, and vector registers beyond the fifteenth.
 _WIDE = r"\bzmm\d|%?\bk[0-7]\b|\b[xy]mm(?:1[6-9]|2\d|3[01])\b"
 _YMM = r"\bymm\d"
 _VECTOR = r"\b[xyz]mm\d"
-# The first that fits holds. Without a second pattern the mnemonic decides alone.
+# The first row that fits counts. Without a second pattern the mnemonic alone decides.
 _TABLE: tuple[tuple[str, str, str | None], ...] = (
     ("amx_bf16", r"tdpbf16ps$", None),
     ("amx_fp16", r"tdpfp16ps$", None),
@@ -45,7 +44,7 @@ _TABLE: tuple[tuple[str, str, str | None], ...] = (
     ("fma", r"vfn?m(?:add|sub|addsub|subadd)(?:132|213|231)[ps][sd]$", None),
     ("fma4", r"vfn?m(?:add|sub|addsub|subadd)[ps][sd]$", None),
     ("f16c", r"vcvt(?:ph2ps|ps2ph)$", None),
-    # These work on whole registers of 256 bits in AVX already; the other integer instructions came with AVX2.
+    # AVX has these for whole registers of 256 bits; the other integer instructions came with AVX2.
     ("avx", r"vp(?:ermil|erm2f128|test)\w*$", None),
     ("avx2", r"vp(?:broadcast|gather|sllv|srlv|srav|maskmov|blendd|erm)\w*$", None),
     ("avx2", r"v(?:extract|insert|broadcast)i128$|vgather\w+$", None),
@@ -73,14 +72,14 @@ _TABLE: tuple[tuple[str, str, str | None], ...] = (
     ("clflushopt", r"clflushopt$", None),
     ("xsave", r"x(?:save|rstor|getbv)(?:64)?$", None),
 )
-# Other systems' words for the same ability.
+# Other systems' names for the same feature.
 _ALSO = {"pni": "sse3", "bmi1": "bmi", "sha_ni": "sha", "rdrand": "rdrnd"}
-# Every x86 of this century has it: a list without it is that of another kind of processor, or not a whole one.
+# Every x86 of this century has it: a list without it belongs to another kind of processor, or is not complete.
 _EVERY_X86 = "sse2"
 
 
 def instruction_needs(instruction: str) -> str | None:
-    """The flag of /proc/cpuinfo without which this x86 instruction is illegal, None where every processor has it."""
+    """The flag of /proc/cpuinfo that this x86 instruction needs, None if every processor has it."""
     text = _PREFIXES.sub("", _BEFORE.sub("", instruction.strip().lower()))
     mnemonic, _, operands = text.partition(" ") if " " in text else text.partition("\t")
     for flag, named, among in _TABLE:
@@ -90,7 +89,7 @@ def instruction_needs(instruction: str) -> str | None:
 
 
 def missing_flag(instruction: str, cpu_flags: Iterable[str]) -> str | None:
-    """The flag that an instruction needs and a processor does not list; None where it lists it or lists nothing."""
+    """The flag that an instruction needs and a processor does not list; None if it does, or lists no flags at all."""
     listed = {flag.lower() for flag in cpu_flags}
     needed = instruction_needs(instruction)
     if needed is None or _EVERY_X86 not in listed:

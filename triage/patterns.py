@@ -1,8 +1,8 @@
-"""The one door to regular expressions over untrusted text.
+"""The only way to run regular expressions over untrusted text.
 
-RE2 runs in linear time whatever the text says, and compiles a pattern ten times faster than the standard library, so
-patterns are kept as text and compiled at first use. Some systems have no wheel for it (musl, PyPy); there the standard
-library's engine stands in, which is why lint asks every pattern to compile in both.
+RE2 takes linear time on any text, and compiles a pattern ten times faster than the standard library, so patterns are
+kept as text and compiled at first use. Some systems have no wheel for it (musl, PyPy); there the standard library's
+engine is used instead, so lint requires every pattern to compile in both.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ class Pattern(Protocol):
 
 
 class BadPattern(ValueError):
-    """A pattern that the engine does not take; the text says why."""
+    """A pattern that the engine refuses; the text says why."""
 
 
 @cache
 def compile(pattern: str) -> Pattern:
-    """Compile a pattern; `^` and `$` are line ends, `.` stays inside a line."""
+    """Compile a pattern; `^` and `$` are line ends, `.` does not match a line end."""
     text = "(?m)" + pattern
     if re2 is None:
         try:
@@ -65,14 +65,14 @@ def compile(pattern: str) -> Pattern:
 
 
 def check(pattern: str) -> str | None:
-    """Why a pattern cannot be used, or None: it must compile in RE2 and in the engine that stands in for it."""
+    """Why a pattern cannot be used, or None: it must compile in RE2 and in the standard library's engine."""
     try:
         compile(pattern)
     except BadPattern as error:
         return str(error)
     try:
         with warnings.catch_warnings():
-            # What Python warns about ([[:alpha:]], nested sets) it reads otherwise than RE2 does.
+            # What Python warns about ([[:alpha:]], nested sets) it reads differently from RE2.
             warnings.simplefilter("error", FutureWarning)
             re.compile("(?m)" + pattern)
     except (re.error, FutureWarning) as error:
@@ -82,9 +82,9 @@ def check(pattern: str) -> str | None:
 
 @cache
 def literals(pattern: str) -> tuple[str, ...]:
-    """Texts of which at least one must stand in whatever the pattern matches; empty when nothing is certain.
+    """Texts of which every match contains at least one; empty if nothing is certain.
 
-    They let a matcher skip a pattern with a plain `in`, without compiling it.
+    They let a search skip a pattern after a plain `in`, without compiling it.
     """
     try:
         parsed = parse(pattern)
@@ -96,12 +96,12 @@ def literals(pattern: str) -> tuple[str, ...]:
 
 
 def parse(pattern: str, flags: int = 0) -> Any:
-    """A pattern as the standard library's parser reads it, which has no public name (and moved in 3.11)."""
+    """A pattern as parsed by the standard library, whose parser has no public name (and moved in 3.11)."""
     return (getattr(re, "_parser", None) or import_module("sre_parse")).parse(pattern, flags)
 
 
 def _required(nodes: list[Any]) -> frozenset[str]:
-    """The best set of required texts for a sequence of parsed nodes: the one whose shortest text is longest."""
+    """The best set of required texts for a sequence of parsed nodes: the one with the longest shortest text."""
     candidates: list[frozenset[str]] = []
     run = ""
     for name, argument in nodes:

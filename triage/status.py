@@ -1,6 +1,6 @@
 """Exit statuses in all their spellings -> one ExitStatus.
 
-A shell says 139, Python -11, PyCharm -1073740791, VS Code 3221226505, a Windows dialog 0xC0000409: the same few facts.
+139 in a shell, -11 in Python, -1073740791 in PyCharm, 3221226505 in VS Code, 0xC0000409 in a Windows dialog.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from triage.status_tables import EXIT_CODES, FAST_FAIL, MACOS_SIGNALS, NTSTATUS,
 
 FAST_FAIL_STATUS = 0xC0000409
 _SIGNAL_NUMBERS = {name: number for number, (name, _) in SIGNALS.items()}
-# Signals that end a crashing program: only these are believed when a launcher prints 256 - n.
+# Signals that end a crashing program: only these count when a launcher prints 256 - n.
 _FATAL = {4, 6, 7, 8, 9, 11}
 _WORDS = {
     "segmentation fault": "SIGSEGV",
@@ -41,10 +41,10 @@ _WORDS = {
 
 
 def from_code(code: int, subcode: int | None = None, *, place: Place | None = None) -> ExitStatus:
-    """The status behind a number as a shell, Python, an IDE or Windows gives it."""
+    """The status for a number as a shell, Python, an IDE or Windows gives it."""
     unsigned = code & 0xFFFFFFFF
     if unsigned == 0xFFFFFFFF:
-        # -1 is what a stop button and TerminateProcess leave; nobody means the hang-up signal by it.
+        # -1 comes from a stop button or TerminateProcess; nobody means the hang-up signal by it.
         return ExitStatus(code=-1, name="exit -1", kind="exit", meaning=EXIT_CODES[unsigned], place=place)
     if unsigned in NTSTATUS or 0xC0000000 <= unsigned < 0xFFFFFF00:
         return _from_ntstatus(code, unsigned, subcode, place)
@@ -59,7 +59,7 @@ def from_code(code: int, subcode: int | None = None, *, place: Place | None = No
 
 
 def from_ntstatus(code: int, subcode: int | None = None, *, place: Place | None = None) -> ExitStatus:
-    """The status behind the code of a Windows exception, also where no exit code would look like it."""
+    """The status for the code of a Windows exception, even one that no exit code looks like."""
     return _from_ntstatus(code, code & 0xFFFFFFFF, subcode, place)
 
 
@@ -106,7 +106,7 @@ def from_fast_fail(name: str) -> ExitStatus | None:
 
 
 def has_a_name(status: ExitStatus) -> bool:
-    """Whether a status is in our tables, and not just a number that looks like one."""
+    """Whether a status is in our tables, not just a number that looks like one."""
     return status.signal is not None or status.ntstatus in NTSTATUS
 
 
@@ -116,12 +116,12 @@ def signal_named_by_number(number: int) -> str | None:
 
 
 def known_names() -> list[str]:
-    """Every name that `parse` takes, for 'did you mean'."""
+    """Every name that `parse` accepts, for 'did you mean'."""
     return [name for name, _ in SIGNALS.values()] + [name for name, _, _ in NTSTATUS.values()]
 
 
 def _number(text: str) -> int | None:
-    """A decimal or hexadecimal number; eight hex digits are an NTSTATUS also without 0x."""
+    """A decimal or hexadecimal number; eight hex digits are an NTSTATUS even without 0x."""
     digits = text.removeprefix("-")
     if digits.isascii() and digits.isdigit() and len(digits) <= 20:
         return int(text)

@@ -1,7 +1,7 @@
-"""What the numbers a dead process leaves behind are called, and what each one says.
+"""The names and meanings of the numbers that a dead process leaves behind.
 
-Names are those of winnt.h and ntstatus.h (Windows) and of signal(7) (Linux); the few codes that belong to a
-compiler, a runtime or a library carry the name used there. Constants only: importing this module does no work.
+Names are those of winnt.h and ntstatus.h (Windows) and of signal(7) (Linux); the few codes of a compiler, a runtime or
+a library have the name used there. Only constants: importing this module does no work.
 """
 
 from triage.crash import ExitKind

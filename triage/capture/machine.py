@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from triage.capture.installed import providers_of
 from triage.capture.memory import read
-from triage.crash import Environment, Library
+from triage.crash import OS, Environment, Library
 
 # The packages that decide crashes of TensorFlow programs; a star stands for whatever follows.
 PACKAGES = (
@@ -117,9 +117,9 @@ def environment_of(
     )
 
 
-def system() -> str | None:
+def system() -> OS | None:
     """The system in the readers' words."""
-    names = {"linux": "linux", "darwin": "macos", "win32": "windows", "cygwin": "windows"}
+    names: dict[str, OS] = {"linux": "linux", "darwin": "macos", "win32": "windows", "cygwin": "windows"}
     return names.get(sys.platform)
 
 

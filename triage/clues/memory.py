@@ -121,7 +121,7 @@ def _address_space_limited(memory: Memory, _: Resources) -> Finding:
     if memory.limit_source is None or memory.limit_bytes is None:
         return UNSEEN
     size = human_bytes(memory.limit_bytes)
-    limited = memory.limit_source.startswith("RLIMIT_AS")
+    limited = memory.limit_source == "RLIMIT_AS"
     return seen_if(limited, f"the address space is limited to {size} (RLIMIT_AS, ulimit -v)", address_space=size)
 
 

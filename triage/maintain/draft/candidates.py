@@ -15,7 +15,7 @@ from triage.clues.facts import Facts
 from triage.clues.findings import Hit
 from triage.crash import Crash, PythonException, base_name
 from triage.diagnosis.verdict import is_noise
-from triage.frames import function_name, telling
+from triage.frames import distinctive, function_name
 from triage.knowledge.database import Knowledge
 from triage.knowledge.lint import LEAST_LITERAL, pattern_problems
 
@@ -161,7 +161,7 @@ def _frames(crash: Crash) -> Iterator[Candidate]:
             clue = {"id": "python-frame", "python": sought, "p": 0.8, "b": 0.005}
             says = f"{frame.function} in {file} was running"
             yield Candidate({**clue, "says": says}, frame.function, f"A crash in {frame.function}", is_text=False)
-    for native in [telling(thread.native_stack)[0] for thread in crashed if thread.native_stack][:1]:
+    for native in [distinctive(thread.native_stack)[0] for thread in crashed if thread.native_stack][:1]:
         plain = function_name(native.function or "").split("(")[0].split("<")[0].split("+")[0]
         if len(plain) >= LEAST_LITERAL:
             clue = {"id": "frame", "native": {"function": _escape(plain), "within": 10}, "p": 0.7}

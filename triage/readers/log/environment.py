@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 from triage import patterns
-from triage.crash import Environment, Library, Log
+from triage.crash import OS, Environment, Library, Log
 
-_SYSTEMS = (
+_SYSTEMS: tuple[tuple[OS, str], ...] = (
     ("windows", r"\b[A-Za-z]:\\[\w ]|\.dll\b|\bWindows (?:10|11|7|8|Server)\b|\.pyd\b"),
     ("macos", r"/Users/\w|\.dylib\b|\bmacOS\b|Mac OS X|(?:mixed mode|interpreted mode)[^\n]{0,40}\bbsd-"),
     ("linux", r"/home/\w|\.so(?:\.\d+)*\b|/usr/lib|/proc/|\bUbuntu\b|\bDebian\b|\bCentOS\b|\bLinux\b"),
@@ -42,7 +42,7 @@ _CAPABILITY = r"(?:compute ?[Cc]apability:? |major: )(?P<version>\d{1,2}(?:\.\d|
 _CPU_FLAGS = r"(?:^|\n)flags\s*: (?P<flags>[a-z0-9_ ]+)"
 
 
-def extract(log: Log, proven_os: str | None) -> Environment:
+def extract(log: Log, proven_os: OS | None) -> Environment:
     """The environment as far as the text shows it; `proven_os` is what the exit status already proves."""
     # The beginning of a log, and the stacks at its end, show where it ran.
     text = log.text if len(log.text) <= 2 * _LOOK_AT else log.text[:_LOOK_AT] + "\n" + log.text[-_LOOK_AT:]
@@ -92,7 +92,7 @@ def _capability(text: str) -> str | None:
     return capability.replace(" minor: ", ".") if capability else None
 
 
-def _system(text: str) -> str | None:
+def _system(text: str) -> OS | None:
     """The system with the most traces in the text: a Windows user may paste a Linux path."""
     counts = {name: sum(1 for _ in patterns.compile(pattern).finditer(text)) for name, pattern in _SYSTEMS}
     name = max(counts, key=lambda key: counts[key])

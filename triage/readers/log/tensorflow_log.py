@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 
 from triage import digits, patterns
-from triage.crash import Log, LogRecord, Memory, NativeFrame, Place, Thread
+from triage.crash import Log, LogRecord, Memory, NativeFrame, Place, Severity, Thread
 
 # ---------------------------------------------------------------- log lines
 
@@ -26,7 +26,7 @@ def records(log: Log) -> tuple[LogRecord, ...]:
     found: list[LogRecord] = []
     latest: deque[LogRecord] = deque(maxlen=_MOST)
     for match in patterns.compile(_RECORD).finditer(log.text):
-        severity = match.group("severity")
+        severity: Severity = match.group("severity")
         if severity == "I":
             continue
         start = match.end() - len(match.group("message"))

@@ -233,7 +233,7 @@ def _environment(dump: DumpFile, facts: DumpFacts) -> Environment:
     whole = bool(facts.modules) and parts.MODULES not in dump.broken and all(module.name for module in facts.modules)
     build = facts.times.build if system.os == "windows" else facts.linux.distribution
     return Environment(
-        os={"android": "linux"}.get(system.os or "", system.os),
+        os="linux" if system.os == "android" else system.os,
         os_version=f"{system.version} ({build})" if system.version and build else system.version or build,
         python=module_list.python_of(facts.modules),
         cpu_flags=facts.linux.cpu_flags,

@@ -6,14 +6,21 @@ import io
 import struct
 from collections import Counter
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
+from triage.crash import OS
 from triage.readers.minidump import file as parts
 from triage.readers.minidump.file import DumpFile, clean
 from triage.readers.minidump.module_list import Module
 
 _ARCHITECTURES = {0: "x86", 5: "arm", 9: "x64", 12: "arm64", 0x8003: "arm64"}
-_SYSTEMS = {2: "windows", 0x8101: "macos", 0x8102: "ios", 0x8201: "linux", 0x8203: "android"}
+_SYSTEMS: dict[int, OS | Literal["android"]] = {
+    2: "windows",
+    0x8101: "macos",
+    0x8102: "ios",
+    0x8201: "linux",
+    0x8203: "android",
+}
 _SYSTEM = struct.Struct("<HHHBBIIIIIHH")
 _MISC = struct.Struct("<6I")
 _HAS_ID, _HAS_TIMES, _HAS_BUILD = 1, 2, 0x100
@@ -36,9 +43,9 @@ _LONGEST_TEXT = 64 << 10
 
 
 class System(NamedTuple):
-    """The machine. `os` is windows, linux, macos, android or ios; `version` is written as that system writes it."""
+    """The machine; `version` is written as that system writes it."""
 
-    os: str | None = None
+    os: OS | Literal["android"] | None = None
     version: str | None = None
     architecture: str | None = None
     cpu: str | None = None
