@@ -21,7 +21,7 @@ from pathlib import Path
 TESTS = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(TESTS.parent), str(TESTS)]
 
-from fuzzing.mutating import mutation, originals  # noqa: E402
+from fuzzing.mutations import mutation, originals  # noqa: E402
 
 SECONDS, MEGABYTES = 5.0, 300
 # Far above what is allowed: it only keeps the machine alive.

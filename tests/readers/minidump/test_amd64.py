@@ -1,7 +1,7 @@
 """Each kind of unwind code, each with the smallest stack that shows whether it was undone rightly."""
 
 import pytest
-from pe_making import BASE, CODE, STACK, FakeMemory, as_loaded, code, make_pe, unwind_info, words
+from pe_builder import BASE, CODE, STACK, FakeMemory, as_loaded, code, make_pe, unwind_info, words
 
 from triage.readers.minidump.amd64 import RSP, RegisterFile, read_unwind_info, unwind
 from triage.readers.minidump.memory import NotHeld

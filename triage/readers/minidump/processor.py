@@ -7,10 +7,8 @@ from typing import NamedTuple, Protocol
 
 from triage.crash import Trust
 from triage.readers.minidump.memory import AddressSpace
-from triage.readers.minidump.module_list import Module, ModuleMap
-from triage.readers.minidump.pe import Image
-from triage.readers.minidump.pe_files import Images
-from triage.readers.minidump.streams import Registers
+from triage.readers.minidump.pe import Image, Images
+from triage.readers.minidump.streams import Module, ModuleMap, Registers
 
 _LARGEST_FRAME = 1 << 20
 

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import io
 import struct
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Mapping
+from typing import Literal, NamedTuple
 
+from triage.crash import base_name
 from triage.readers.minidump import file as parts
 from triage.readers.minidump.file import DumpFile, clean
-from triage.readers.minidump.module_list import Module
 
-_ARCHITECTURES = {0: "x86", 5: "arm", 9: "x64", 12: "arm64", 0x8003: "arm64"}
-_SYSTEMS = {2: "windows", 0x8101: "macos", 0x8102: "ios", 0x8201: "linux", 0x8203: "android"}
+OsName = Literal["windows", "macos", "ios", "linux", "android"]
+Architecture = Literal["x86", "arm", "x64", "arm64"]
+_ARCHITECTURES: Mapping[int, Architecture] = {0: "x86", 5: "arm", 9: "x64", 12: "arm64", 0x8003: "arm64"}
+_SYSTEMS: Mapping[int, OsName] = {2: "windows", 0x8101: "macos", 0x8102: "ios", 0x8201: "linux", 0x8203: "android"}
 _SYSTEM = struct.Struct("<HHHBBIIIIIHH")
 _MISC = struct.Struct("<6I")
 _HAS_ID, _HAS_TIMES, _HAS_BUILD = 1, 2, 0x100
@@ -36,11 +39,11 @@ _LONGEST_TEXT = 64 << 10
 
 
 class System(NamedTuple):
-    """The machine. `os` is windows, linux, macos, android or ios; `version` is written as that system writes it."""
+    """The machine; `version` is written as the system itself writes it."""
 
-    os: str | None = None
+    os: OsName | None = None
     version: str | None = None
-    architecture: str | None = None
+    architecture: Architecture | None = None
     cpu: str | None = None
 
 
@@ -79,14 +82,14 @@ def system_of(dump: DumpFile) -> System:
         dump.note(f"the system is of a kind that is not known here (0x{platform:x})")
     version = f"{major}.{minor}.{build}" if (major, minor, build) != (0, 0, 0) else None
     extra = dump.string(more).strip()
-    told = _kernel(version, extra) if system in ("linux", "android") else f"{version or ''} {extra}".strip()
-    return System(system, told or None, architecture, _cpu(data, code, level, revision))
+    full = _kernel(version, extra) if system in ("linux", "android") else f"{version or ''} {extra}".strip()
+    return System(system, full or None, architecture, _cpu(data, code, level, revision))
 
 
 def _kernel(version: str | None, extra: str) -> str:
     """The release of a Linux kernel without its build date; Breakpad and Crashpad write it in two ways."""
-    told = f"{version or ''}{extra}" if extra.startswith("-") else extra.removeprefix("Linux ") or version or ""
-    return told.partition(" #")[0].replace(" -", "-")
+    release = f"{version or ''}{extra}" if extra.startswith("-") else extra.removeprefix("Linux ") or version or ""
+    return release.partition(" #")[0].replace(" -", "-")
 
 
 def _cpu(data: bytes, code: int, level: int, revision: int) -> str:
@@ -138,6 +141,42 @@ def figures_of(dump: DumpFile) -> MemoryFigures:
 # Modules
 
 
+class Module(NamedTuple):
+    """A library or the program itself. `name` is its path as the dump has it.
+
+    `timestamp` and `size` are those of its PE header; together they identify the build.
+    """
+
+    base: int
+    size: int
+    name: str
+    timestamp: int = 0
+    checksum: int = 0
+    version: str | None = None
+
+    @property
+    def file(self) -> str:
+        """Its name without the folders."""
+        return base_name(self.name) if self.name else "unnamed module"
+
+    def holds(self, address: int) -> bool:
+        """Whether an address lies in it."""
+        return self.base <= address < self.base + self.size
+
+
+class ModuleMap:
+    """The modules of a process by address, found by bisection: scanning a stack asks thousands of times."""
+
+    def __init__(self, modules: Iterable[Module]) -> None:
+        self._modules = sorted((module for module in modules if module.size > 0), key=lambda module: module.base)
+        self._starts = [module.base for module in self._modules]
+
+    def at(self, address: int) -> Module | None:
+        """The module that holds an address."""
+        index = bisect_right(self._starts, address) - 1
+        return self._modules[index] if index >= 0 and self._modules[index].holds(address) else None
+
+
 def modules_of(dump: DumpFile) -> tuple[Module, ...]:
     """The program and the libraries that were loaded, with their versions."""
     return tuple(_module(dump, record) for record in dump.records(parts.MODULES, _MODULE, _MOST_MODULES))
@@ -145,9 +184,9 @@ def modules_of(dump: DumpFile) -> tuple[Module, ...]:
 
 def _module(dump: DumpFile, record: tuple[int, ...]) -> Module:
     base, size, checksum, timestamp, name, signature, _, high, low, *_ = record
-    # Crashpad writes zeros where a module tells no version.
-    told = signature == _FIXED_FILE_INFO and (high or low)
-    version = f"{high >> 16}.{high & 0xFFFF}.{low >> 16}.{low & 0xFFFF}" if told else None
+    # Crashpad writes zeros for a module without a version.
+    has_version = signature == _FIXED_FILE_INFO and (high or low)
+    version = f"{high >> 16}.{high & 0xFFFF}.{low >> 16}.{low & 0xFFFF}" if has_version else None
     return Module(base, size, dump.string(name), timestamp, checksum, version)
 
 
@@ -257,9 +296,9 @@ def handles_of(dump: DumpFile) -> tuple[tuple[str, int], ...]:
     # Imported only here: that takes longer than reading a small dump.
     from minidump.streams import HandleDataStream as package
 
-    told = package.MINIDUMP_HANDLE_DATA_STREAM.parse(io.BytesIO(head))
-    each, count = told.SizeOfDescriptor, told.NumberOfDescriptors
-    if told.SizeOfHeader != _HANDLES_HEAD or each not in _HANDLE_SIZES:
+    header = package.MINIDUMP_HANDLE_DATA_STREAM.parse(io.BytesIO(head))
+    each, count = header.SizeOfDescriptor, header.NumberOfDescriptors
+    if header.SizeOfHeader != _HANDLES_HEAD or each not in _HANDLE_SIZES:
         dump.note(f"the handle list has entries of {each} bytes, which can't be", parts.HANDLES)
         return ()
     if dump.fitting(parts.HANDLES, count, extent.size - _HANDLES_HEAD, each, _MOST_HANDLES) < count:
@@ -343,3 +382,36 @@ def _fields(text: str, separator: str) -> dict[str, str]:
 def _number(text: str | None) -> int | None:
     digits = (text or "").split(" ")[0]
     return int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 16 else None
+
+
+class DumpFacts(NamedTuple):
+    """All that the streams say, as plain data."""
+
+    system: System
+    times: ProcessTimes
+    figures: MemoryFigures
+    linux: LinuxFacts
+    modules: tuple[Module, ...]
+    unloaded: tuple[Module, ...]
+    threads: tuple[ThreadRecord, ...]
+    exception: ExceptionRecord | None
+    # the program requested the dump itself and lived on
+    by_request: bool
+
+    @property
+    def crashed(self) -> ThreadRecord | None:
+        """The thread that the exception names."""
+        blamed = self.exception.thread_id if self.exception else None
+        return next((thread for thread in self.threads if thread.id == blamed), None)
+
+    @property
+    def registers(self) -> Registers | None:
+        """Those of the exception: in its handler, which writes the dump, the thread has moved on."""
+        if self.exception is not None and self.exception.registers is not None:
+            return self.exception.registers
+        return self.crashed.registers if self.crashed else None
+
+    @property
+    def may_have_python(self) -> bool:
+        """Whether this can be a Python whose frames can be read from a dump."""
+        return (self.system.os, self.system.architecture) == ("windows", "x64")

@@ -15,13 +15,11 @@ from typing import NamedTuple
 from triage.crash import NativeFrame, Place, PythonFrame, Thread, Trust, base_name
 from triage.frames import is_machinery_module, module_owner
 from triage.readers.minidump import amd64, arm64, x86
-from triage.readers.minidump.cpython import python_frames
+from triage.readers.minidump.cpython import PythonStack, python_frames
 from triage.readers.minidump.memory import AddressSpace, NotHeld
-from triage.readers.minidump.module_list import Module, ModuleMap
-from triage.readers.minidump.pe import ExportTable, Image, exact_name
-from triage.readers.minidump.pe_files import Images
+from triage.readers.minidump.pe import ExportTable, Image, Images, exact_name
 from triage.readers.minidump.processor import Code, Processor
-from triage.readers.minidump.streams import Registers, ThreadRecord
+from triage.readers.minidump.streams import Module, ModuleMap, Registers, ThreadRecord
 
 # By the architectures of streams.System.
 PROCESSORS: Mapping[str, Processor] = {"x64": amd64, "x86": x86, "arm64": arm64}
@@ -148,9 +146,9 @@ class _Walk:
 class Threads:
     """Walks the threads of one dump and turns their stacks into those of a crash.
 
-    `wanted` is the module whose file would let the crashed thread be walked further, `no_python` says why there are no
-    Python frames. `stored` are stacks by thread that were walked on the machine of the crash, where all files were at
-    hand.
+    `wanted` is the module whose file would let the crashed thread be walked further; `crashed_python` is the Python
+    stack of that thread. `stored` are stacks by thread that were walked on the machine of the crash, where all files
+    were at hand.
     """
 
     def __init__(
@@ -163,7 +161,7 @@ class Threads:
         stored: Mapping[int, tuple[NativeFrame, ...]] = MappingProxyType({}),
     ) -> None:
         self.wanted: str | None = None
-        self.no_python: str | None = None
+        self.crashed_python = PythonStack()
         self._modules = modules
         self._map = ModuleMap(modules)
         self._memory = memory
@@ -210,7 +208,7 @@ class Threads:
             return ()
         found = python_frames(self._modules, self._memory, thread, self._images)
         if is_crashed:
-            self.no_python = found.reason
+            self.crashed_python = found
         return found.frames
 
     def _native(self, stack: WalkedStack) -> tuple[NativeFrame, ...]:

@@ -3,12 +3,11 @@
 import os
 
 import pytest
-from pe_making import BASE, CODE, SIZE, TIMESTAMP, FakeMemory, as_loaded, make_pe, unwind_info
+from pe_builder import BASE, CODE, SIZE, TIMESTAMP, FakeMemory, as_loaded, make_pe, unwind_info
 
 from triage.readers.minidump.memory import NotHeld
-from triage.readers.minidump.module_list import Module
-from triage.readers.minidump.pe import ExportTable, delay_imports, exact_name, memory_image
-from triage.readers.minidump.pe_files import ImageFinder, local_path
+from triage.readers.minidump.pe import ExportTable, ImageFinder, delay_imports, exact_name, local_path, memory_image
+from triage.readers.minidump.streams import Module
 
 LIBRARY = Module(BASE, SIZE, "C:\\tools\\Cudnn64_8.DLL", TIMESTAMP)
 

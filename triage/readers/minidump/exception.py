@@ -9,9 +9,8 @@ from typing import NamedTuple
 from triage import status
 from triage.crash import Access, ExitStatus, Fault
 from triage.readers.minidump.memory import AddressSpace, MemoryRegions
-from triage.readers.minidump.module_list import Module, ModuleMap
-from triage.readers.minidump.pe_files import Images
-from triage.readers.minidump.streams import ExceptionRecord, Registers, System, ThreadRecord
+from triage.readers.minidump.pe import Images
+from triage.readers.minidump.streams import ExceptionRecord, Module, ModuleMap, Registers, System, ThreadRecord
 
 _STACK_OVERFLOW = 0xC00000FD
 _ILLEGAL_INSTRUCTION, _LONGEST_INSTRUCTION = 0xC000001D, 15
@@ -19,7 +18,7 @@ _ILLEGAL_INSTRUCTION, _LONGEST_INSTRUCTION = 0xC000001D, 15
 _TELL_ADDRESS = {0xC0000005, 0xC0000006, 0x80000001, _STACK_OVERFLOW}
 _ACCESS: dict[int, Access] = {0: "read", 1: "write", 8: "execute"}
 # What Breakpad and Crashpad write when a program asks for a dump and lives on.
-_ASKED_FOR = {"windows": {0x0517A7ED, 0x0CCA11ED}, "linux": {0xFFFFFFFF}, "macos": {0x43507378}}
+_REQUESTED = {"windows": {0x0517A7ED, 0x0CCA11ED}, "linux": {0xFFFFFFFF}, "macos": {0x43507378}}
 # Mach's exceptions as the signals that they become for a program.
 _MACH = {1: "SIGSEGV", 2: "SIGILL", 3: "SIGFPE", 5: "SIGABRT", 6: "SIGTRAP", 11: "SIGKILL", 12: "SIGKILL"}
 _MACH_BAD_ACCESS, _MACH_SOFTWARE, _MACH_CRASH = 1, 5, 10
@@ -36,9 +35,9 @@ _DELAY_LOAD_64, _DELAY_LOAD_32 = struct.Struct("<I4xQQQI4xQQQI"), struct.Struct(
 _LONGEST_NAME = 512
 
 
-def asked_for(exception: ExceptionRecord, system: System) -> bool:
+def was_requested(exception: ExceptionRecord, system: System) -> bool:
     """Whether the program asked for the dump itself, and went on."""
-    return exception.code in _ASKED_FOR.get(_family(system), ())
+    return exception.code in _REQUESTED.get(_family(system), ())
 
 
 def status_of(exception: ExceptionRecord, system: System) -> ExitStatus:
