@@ -13,7 +13,7 @@ import re
 import stat
 import struct
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 from triage.readers.minidump.memory import AddressSpace, NotHeld
 from triage.readers.minidump.streams import Module
@@ -36,12 +36,12 @@ _BY_ADDRESS = 1  # an attribute of a delayed import: its fields count from the s
 _SUFFIXES = (".dll", ".exe", ".pyd", ".drv", ".ocx", ".cpl", ".sys")
 _MAX_FILES_LOOKED_AT = 200_000
 _MAX_SAME_NAME = 16
-# A path of another machine, \\server\share or \??\UNC, would make us talk to that machine: only drives are opened.
+# Opening \\server\share or \??\UNC would contact another machine, so only paths on drives are opened.
 _ON_A_DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 
 
-class InMemory:
-    """The image as the process had it, as far as the dump holds that memory."""
+class _InMemory:
+    """The image in the memory of the process, as far as the dump holds it."""
 
     def __init__(self, memory: AddressSpace, base: int) -> None:
         self._memory = memory
@@ -52,8 +52,8 @@ class InMemory:
         return self._memory.read(self._base + rva, size) if rva >= 0 and size > 0 else b""
 
 
-class InFile:
-    """The image as its file holds it: each section is read from its place in the file."""
+class _InFile:
+    """The image in its file: each section is read from its place there."""
 
     def __init__(self, data: mmap.mmap) -> None:
         self._data = data
@@ -84,12 +84,12 @@ class Section(NamedTuple):
     executable: bool
 
     def holds(self, rva: int) -> bool:
-        """Whether an address lies in it."""
+        """Whether an address is in it."""
         return self.rva <= rva < self.rva + self.size
 
 
 class Header(NamedTuple):
-    """What the PE header tells. `timestamp` and `size` identify the build; `directories` are (address, size) pairs."""
+    """The PE header. `timestamp` and `size` identify the build; `directories` are (address, size) pairs."""
 
     machine: int
     timestamp: int
@@ -110,19 +110,19 @@ class Function(NamedTuple):
 
 
 class Image:
-    """One image. `kind` says where its bytes come from: file or dump."""
+    """One image; `kind` is where its bytes come from."""
 
-    def __init__(self, header: Header, held: AddressSpace, kind: str) -> None:
+    def __init__(self, header: Header, held: AddressSpace, kind: Literal["file", "dump"]) -> None:
         self.header = header
         self.kind = kind
         self._bytes = held
 
     def read(self, rva: int, size: int) -> bytes:
-        """The bytes at an address of the image; fewer than asked, or none, where they are not held."""
+        """The bytes at an address of the image; fewer than asked for, or none, where they are not held."""
         return self._bytes.read(rva, size)
 
     def read_exactly(self, rva: int, size: int) -> bytes:
-        """The bytes at an address, all of them; `NotHeld` where one is missing."""
+        """All bytes at an address; `NotHeld` if one is missing."""
         data = self._bytes.read(rva, size)
         if len(data) != size:
             raise NotHeld
@@ -134,15 +134,15 @@ class Image:
         return data.decode("ascii", "replace") if end else None
 
     def directory(self, number: int) -> tuple[int, int]:
-        """Address and size of one of the tables that the header points to; (0, 0) where there is none."""
+        """Address and size of one of the tables that the header points to; (0, 0) if there is none."""
         return self.header.directories[number] if number < len(self.header.directories) else (0, 0)
 
     def is_code(self, rva: int) -> bool:
-        """Whether an address lies in a section that may be executed."""
+        """Whether an address is in an executable section."""
         return any(section.executable and section.holds(rva) for section in self.header.sections)
 
     def function_at(self, rva: int) -> Function | None:
-        """The entry of the unwind table that covers an address; None where the table is there and has none.
+        """The entry of the unwind table that covers an address; None if the table is there and has none.
 
         Found by bisection on the bytes: the table of a large library has a million entries.
         """
@@ -167,13 +167,13 @@ class Image:
 
 def memory_image(memory: AddressSpace, base: int) -> Image | None:
     """The image at an address of the dump's own memory, if its header is held there."""
-    held = InMemory(memory, base)
+    held = _InMemory(memory, base)
     header = read_header(held)
     return Image(header, held, "dump") if header else None
 
 
 def read_header(held: AddressSpace) -> Header | None:
-    """The PE header of some bytes, or None where they are not a PE image."""
+    """The PE header of some bytes, or None if they are not a PE image."""
     start = held.read(0, _PAGE)
     if len(start) < 0x40 or start[:2] != b"MZ":
         return None
@@ -212,7 +212,7 @@ def _parse_header(data: bytes) -> Header | None:
 def _section(data: bytes, at: int) -> Section:
     size, rva, file_size, file_offset = struct.unpack_from("<IIII", data, at + 8)
     (flags,) = struct.unpack_from("<I", data, at + 36)
-    # The loader rounds the place in the file down to whole disk sectors.
+    # The loader rounds the offset in the file down to whole disk sectors.
     return Section(rva, size or file_size, file_offset & ~0x1FF, file_size, bool(flags & _EXECUTABLE))
 
 
@@ -266,7 +266,7 @@ class ExportTable:
         places = struct.unpack(f"<{name_count}I", image.read_exactly(names, 4 * name_count)) if name_count else ()
         numbers = struct.unpack(f"<{name_count}H", image.read_exactly(ordinals, 2 * name_count)) if name_count else ()
         for place, number in zip(places, numbers, strict=True):
-            if number >= count or table <= where[number] < table + size:  # in the table itself: a forwarder's text
+            if number >= count or table <= where[number] < table + size:  # in the table itself: the text of a forwarder
                 continue
             name = image.text(place)
             if name:
@@ -289,7 +289,7 @@ def exact_name(image: Image, exports: ExportTable, rva: int) -> ExactName | None
 
 
 def delay_imports(image: Image) -> tuple[str, ...]:
-    """The DLLs that an image loads only when they are first called."""
+    """The DLLs that an image loads only when they are first used."""
     table, _ = image.directory(DELAY_IMPORTS)
     names = []
     for number in range(_MAX_DELAYED if table else 0):
@@ -304,7 +304,7 @@ def delay_imports(image: Image) -> tuple[str, ...]:
 
 
 class Images(Protocol):
-    """Where the images of modules are found."""
+    """A source of the images of modules."""
 
     def image(self, module: Module) -> Image | None:
         """The image of a module, if it is found anywhere."""
@@ -312,7 +312,7 @@ class Images(Protocol):
 
 
 class ImageFinder:
-    """Answers with the image of a module: from its own path, from the named directories, or from the dump's memory.
+    """Finds the image of a module: at its own path, in the given directories, or in the dump's memory.
 
     `notes` has a sentence for each file that was found and not used, and for what was left out.
     """
@@ -333,7 +333,7 @@ class ImageFinder:
         self.close()
 
     def close(self) -> None:
-        """Let go of the files; images from files hold nothing afterwards."""
+        """Close the files; images from files are empty afterwards."""
         self._images.clear()
         for data in self._open:
             data.close()
@@ -372,7 +372,7 @@ class ImageFinder:
         yield from (self._by_name or {}).get(module.file.lower(), [])
 
     def _named(self, name: str) -> str | None:
-        """The file under the name that the dump has for it, where it may be opened."""
+        """The file at the path that the dump has for it, if it may be opened."""
         if not local_path(name):
             return None
         return name if os.name == "nt" else self._files.look(name).real
@@ -406,7 +406,7 @@ class ImageFinder:
                 data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         except (OSError, ValueError):  # gone, forbidden, empty, or a name that no system allows
             return None
-        held = InFile(data)
+        held = _InFile(data)
         held.header = read_header(held)
         if held.header is None:
             data.close()
@@ -416,14 +416,14 @@ class ImageFinder:
 
 
 def local_path(name: str, windows: bool = os.name == "nt") -> bool:
-    """Whether the path of a module can be opened here without asking another machine for it."""
+    """Whether the path of a module can be opened here without contacting another machine."""
     if "\0" in name:
         return False
     return bool(_ON_A_DRIVE.match(name)) if windows else name.startswith("/")
 
 
 def _is_build_of(header: Header, module: Module) -> bool:
-    """Whether an image is the build that was loaded; without a timestamp the checksum has to say it."""
+    """Whether an image is the build that was loaded; without a timestamp the checksum decides."""
     if header.size != module.size or header.timestamp != module.timestamp:
         return False
     return bool(module.timestamp) or bool(module.checksum and module.checksum == header.checksum)

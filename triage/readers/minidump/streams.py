@@ -29,7 +29,7 @@ _THREAD_NAME = struct.Struct("<IQ")
 _EXCEPTION = struct.Struct("<IIIIQQII15QII")
 _MOST_MODULES, _MOST_THREADS, _MOST_UNLOADED, _MOST_HANDLES = 8192, 16384, 1024, 20_000
 _MOST_PARAMETERS = 15
-# The integer registers of every processor are in here; vector registers behind them are not read.
+# The integer registers of every processor are in here; the vector registers after them are not read.
 _LONGEST_CONTEXT = 0x200
 _HANDLES_HEAD, _HANDLE_SIZES = 16, (32, 40)
 _LONGEST_TEXT = 64 << 10
@@ -48,7 +48,7 @@ class System(NamedTuple):
 
 
 class ProcessTimes(NamedTuple):
-    """The number of the process and how long it ran; `build` is the full name of the Windows build."""
+    """The process id and times; `build` is the full name of the Windows build."""
 
     pid: int | None = None
     started: int | None = None
@@ -58,7 +58,7 @@ class ProcessTimes(NamedTuple):
 
 
 class MemoryFigures(NamedTuple):
-    """In bytes: the most that the process used, and what the machine had for all of them."""
+    """In bytes: the most that the process used, and what the machine had for all processes."""
 
     peak: int | None = None
     physical: int | None = None
@@ -93,7 +93,7 @@ def _kernel(version: str | None, extra: str) -> str:
 
 
 def _cpu(data: bytes, code: int, level: int, revision: int) -> str:
-    """The processor by vendor, family, model and stepping, as far as the dump tells them."""
+    """The processor by vendor, family, model and stepping, as far as the dump has them."""
     vendor = ""
     if code == 0 and len(data) >= 44:
         vendor = data[32:44].decode("ascii", "replace").strip("\0 ")
@@ -102,7 +102,7 @@ def _cpu(data: bytes, code: int, level: int, revision: int) -> str:
 
 
 def times_of(dump: DumpFile) -> ProcessTimes:
-    """The number and the times of the process, as far as they were stored."""
+    """The id and the times of the process, as far as they were stored."""
     data = dump.stream(parts.MISC, 2048)
     if len(data) < _MISC.size:
         return ProcessTimes()
@@ -121,7 +121,7 @@ def times_of(dump: DumpFile) -> ProcessTimes:
 
 
 def figures_of(dump: DumpFile) -> MemoryFigures:
-    """Peak and limits, where the dump has the counters of the process and of the machine."""
+    """Peak and limits, if the dump has the counters of the process and of the machine."""
     peak = physical = available = limit = None
     counters = dump.stream(parts.COUNTERS, 256)
     if len(counters) >= 72:
@@ -160,7 +160,7 @@ class Module(NamedTuple):
         return base_name(self.name) if self.name else "unnamed module"
 
     def holds(self, address: int) -> bool:
-        """Whether an address lies in it."""
+        """Whether an address is in it."""
         return self.base <= address < self.base + self.size
 
 
@@ -202,16 +202,16 @@ def unloaded_of(dump: DumpFile) -> tuple[Module, ...]:
 
 
 class Registers(NamedTuple):
-    """The integer registers of a thread. `architecture` is x64, x86 or arm64; `values` are by name: rip, eax, x0."""
+    """The integer registers of a thread; `values` are by name: rip, eax, x0."""
 
-    architecture: str
+    architecture: Architecture
     pc: int
     sp: int
     fp: int
     values: Mapping[str, int]
 
 
-# Reads the registers out of a thread's stored context; raises struct.error where that is too short.
+# Reads the registers from a thread's stored context; raises struct.error if that is too short.
 ReadContext = Callable[[bytes], Registers]
 
 
@@ -227,7 +227,7 @@ class ThreadRecord(NamedTuple):
 
 
 class ExceptionRecord(NamedTuple):
-    """The exception that ended the process. Its registers are of that moment, those of its thread may be later."""
+    """The exception that ended the process. Its registers are of that moment, those of its thread may be from later."""
 
     thread_id: int
     code: int
@@ -238,7 +238,7 @@ class ExceptionRecord(NamedTuple):
 
 
 def threads_of(dump: DumpFile, read_context: ReadContext | None) -> tuple[ThreadRecord, ...]:
-    """The threads with their names and, where the processor is known, their registers."""
+    """The threads with their names and, if the processor is known, their registers."""
     names = {
         number: dump.string(offset)
         for number, offset in dump.records(parts.THREAD_NAMES, _THREAD_NAME, _MOST_THREADS)
@@ -258,7 +258,7 @@ def stack_extents(dump: DumpFile) -> list[tuple[int, int, int]]:
 
 
 def exception_of(dump: DumpFile, read_context: ReadContext | None) -> ExceptionRecord | None:
-    """The exception that the dump was written for; None where there is none."""
+    """The exception that the dump was written for; None if there is none."""
     data = dump.stream(parts.EXCEPTION, 1024)
     if len(data) < _EXCEPTION.size:
         if parts.EXCEPTION in dump.streams:
@@ -285,7 +285,7 @@ def _registers(dump: DumpFile, offset: int, size: int, read_context: ReadContext
 def handles_of(dump: DumpFile) -> tuple[tuple[str, int], ...]:
     """How many handles of each type were open, most first.
 
-    The `minidump` package reads them, since it knows both forms of an entry; only its parsers are used, on a list that
+    The `minidump` package reads them, since it knows both forms of an entry. Only its parsers are used, on a list that
     was checked to fit. Its reader of whole files refuses a dump with a stream it does not know, loops up to whatever
     count a broken one claims, and logs through the root logger.
     """
@@ -293,7 +293,7 @@ def handles_of(dump: DumpFile) -> tuple[tuple[str, int], ...]:
     head = dump.at(extent.offset, _HANDLES_HEAD) if extent else b""
     if extent is None or len(head) < _HANDLES_HEAD or extent.offset + extent.size > dump.size:
         return ()
-    # Imported only here: that takes longer than reading a small dump.
+    # Imported only here, because the import takes longer than reading a small dump.
     from minidump.streams import HandleDataStream as package
 
     header = package.MINIDUMP_HANDLE_DATA_STREAM.parse(io.BytesIO(head))
@@ -311,14 +311,14 @@ def handles_of(dump: DumpFile) -> tuple[tuple[str, int], ...]:
 
 
 def comments_of(dump: DumpFile) -> tuple[str, ...]:
-    """What the writer of the dump, or the person who asked for it, wrote into it."""
+    """The comments that the program or the person who made the dump put into it."""
     plain = dump.stream(parts.COMMENT, _LONGEST_TEXT).decode("utf-8", "replace")
     wide = dump.stream(parts.WIDE_COMMENT, _LONGEST_TEXT).decode("utf-16-le", "replace")
     return tuple(dict.fromkeys(text for text in (clean(plain).strip(), clean(wide).strip()) if text))
 
 
 def assertion_of(dump: DumpFile) -> str | None:
-    """What a check of the C runtime or a pure virtual call said, where Breakpad's handler stored it."""
+    """The message of a failed C runtime check or a pure virtual call, if Breakpad's handler stored it."""
     data = dump.stream(parts.ASSERTION, 1024)
     if len(data) < 776:
         return None
@@ -347,7 +347,7 @@ class LinuxFacts(NamedTuple):
 
 
 def linux_facts(dump: DumpFile) -> LinuxFacts:
-    """What is there of it; nothing in dumps of other systems."""
+    """These facts, as far as they are there; none in dumps from other systems."""
     status = _fields(_text(dump, parts.PROC_STATUS), ":")
     cpu = _fields(_text(dump, parts.CPU_INFO), ":")
     release = _fields(_text(dump, parts.RELEASE), "=")
