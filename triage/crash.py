@@ -334,6 +334,21 @@ class Library(NamedTuple):
     version: str | None = None
 
 
+class Duplicates(NamedTuple):
+    """Two or more libraries of which a process should have one: what they are (OpenMP runtimes), and their files."""
+
+    what: str
+    files: tuple[str, ...]
+
+    @property
+    def sentence(self) -> str:
+        """For a person; whole paths only where the file names are the same."""
+        count = {2: "two", 3: "three", 4: "four"}.get(len(self.files), str(len(self.files)))
+        names = [base_name(file) for file in self.files]
+        shown = names if len(set(names)) == len(names) else self.files
+        return f"{count} {self.what} are loaded: {' and '.join(shown)}"
+
+
 class Provider(NamedTuple):
     """An installed distribution that brings a module, by its own metadata."""
 
@@ -345,7 +360,7 @@ class Provider(NamedTuple):
 class Environment(NamedTuple):
     """What is known of the machine. None or empty means not told, never absent.
 
-    `loaded_twice` has a sentence for each library of which a process should have one and has two.
+    `loaded_twice` are libraries of which a process should have one and has more.
     `hidden_log` says what kept TensorFlow's own log from being printed, `interpreter` is the path of the Python.
     `driver` is the version of NVIDIA's driver, `capability` the compute capability of the first card.
     `os_version` is the build of the system, `architecture` that of the program: x64, x86, arm64.
@@ -359,7 +374,7 @@ class Environment(NamedTuple):
     gpus: tuple[str, ...] = ()
     libraries: tuple[Library, ...] = ()
     libraries_complete: bool = False
-    loaded_twice: tuple[str, ...] = ()
+    loaded_twice: tuple[Duplicates, ...] = ()
     interpreter: str | None = None
     hidden_log: str | None = None
     driver: str | None = None

@@ -259,10 +259,10 @@ def test_a_number_of_the_driver_is_not_taken_for_cudnns() -> None:
 
 
 @pytest.mark.parametrize("second", ["vcomp140.dll", "VCOMP140.DLL", "libomp140.x86_64.dll", "libomp.dll"])
-def test_two_openmp_runtimes_are_told(second: str) -> None:
+def test_two_openmp_runtimes_are_reported(second: str) -> None:
     dump = DumpBuilder().module(r"C:\a\libiomp5md.dll", 0x10000).module(rf"C:\b\{second}", 0x90000)
-    (sentence,) = crash_in(dump).environment.loaded_twice
-    assert sentence == f"two OpenMP runtimes are loaded: libiomp5md.dll and {second}"
+    (found,) = crash_in(dump).environment.loaded_twice
+    assert found.sentence == f"two OpenMP runtimes are loaded: libiomp5md.dll and {second}"
 
 
 def test_what_is_not_loaded_is_known_not_to_be() -> None:
