@@ -1,4 +1,4 @@
-"""Python frames out of memory that is laid out as each version does it, and the tables that give their lines."""
+"""Python frames from memory in the layout of each version, and the tables that give their lines."""
 
 import sys
 from pathlib import Path

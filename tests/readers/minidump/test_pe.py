@@ -1,4 +1,4 @@
-"""Which file is taken for a module, which is not, and what is told about it."""
+"""Which file is used for a module, which is not, and what is reported about it."""
 
 import os
 
@@ -31,7 +31,7 @@ def test_the_right_one_of_two_builds_is_taken(tmp_path):
         assert finder.notes == []
 
 
-def test_another_build_is_not_used_and_that_is_told(tmp_path):
+def test_another_build_is_not_used_and_that_is_reported(tmp_path):
     (tmp_path / "cudnn64_8.dll").write_bytes(make_pe(timestamp=1))
     with ImageFinder(None, [str(tmp_path)]) as finder:
         assert finder.image(LIBRARY) is None
@@ -119,7 +119,7 @@ def test_a_cold_part_has_the_name_of_its_function():
     assert exact_name(image, ExportTable(image), CODE + 0x15) == ("Run", CODE)
 
 
-def test_without_a_table_nothing_is_said_of_functions():
+def test_without_a_table_functions_are_unknown():
     image = memory_image(FakeMemory({BASE: as_loaded(make_pe())}), BASE)
     with pytest.raises(NotHeld):
         image.function_at(CODE)
