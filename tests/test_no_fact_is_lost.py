@@ -15,6 +15,7 @@ from triage import crash as facts
 from triage.crash import (
     Command,
     Crash,
+    Duplicates,
     Environment,
     Log,
     LogRecord,
@@ -66,9 +67,9 @@ def kinds_below(kind: Any, seen: set[type]) -> set[type]:
 
 
 REPORT: Report = filled(Report)
-# A place is written as an input and a line beside the fact, a command as one line for a shell; the lines of a log are
-# not written at all.
-KINDS = sorted(kinds_below(Report, set()) - {Place, Command, LogRecord}, key=lambda kind: kind.__name__)
+# A place is written as an input and a line beside what stands there, a command as one line for a shell, duplicate
+# libraries as a sentence; the lines of a log are not written at all.
+KINDS = sorted(kinds_below(Report, set()) - {Place, Command, Duplicates, LogRecord}, key=lambda kind: kind.__name__)
 
 
 @pytest.mark.parametrize("kind", MERGED, ids=lambda kind: kind.__name__)

@@ -333,6 +333,21 @@ class Library(NamedTuple):
     version: str | None = None
 
 
+class Duplicates(NamedTuple):
+    """Two or more libraries of which a process should have one: what they are (OpenMP runtimes), and their files."""
+
+    what: str
+    files: tuple[str, ...]
+
+    @property
+    def sentence(self) -> str:
+        """For a person; whole paths only where the file names are the same."""
+        count = {2: "two", 3: "three", 4: "four"}.get(len(self.files), str(len(self.files)))
+        names = [base_name(file) for file in self.files]
+        shown = names if len(set(names)) == len(names) else self.files
+        return f"{count} {self.what} are loaded: {' and '.join(shown)}"
+
+
 class Provider(NamedTuple):
     """An installed distribution that provides a module, according to its metadata."""
 
@@ -344,7 +359,7 @@ class Provider(NamedTuple):
 class Environment(NamedTuple):
     """What is known of the machine. None or empty means unknown, never absent.
 
-    `loaded_twice` has a sentence for each library of which a process should have one copy and has two.
+    `loaded_twice` are libraries of which a process should have one and has more.
     `hidden_log` says what kept TensorFlow's own log from being printed, `interpreter` is the path of the Python.
     `driver` is the version of NVIDIA's driver, `capability` the compute capability of the first card.
     `os_version` is the build of the system, `architecture` that of the program: x64, x86, arm64.
@@ -358,7 +373,7 @@ class Environment(NamedTuple):
     gpus: Annotated[tuple[str, ...], _each_once] = ()
     libraries: Annotated[tuple[Library, ...], _each_once] = ()
     libraries_complete: Annotated[bool, _any] = False
-    loaded_twice: Annotated[tuple[str, ...], _each_once] = ()
+    loaded_twice: Annotated[tuple[Duplicates, ...], _each_once] = ()
     interpreter: str | None = None
     hidden_log: str | None = None
     driver: str | None = None

@@ -19,6 +19,7 @@ from triage.clues.findings import ABSENT, UNSEEN, Finding, Hit
 from triage.crash import (
     Command,
     Crash,
+    Duplicates,
     Environment,
     ExitStatus,
     Gap,
@@ -385,21 +386,27 @@ def test_the_own_frame_must_stand_where_it_is_asked_for():
 
 
 TWICE = {"module": {"twice": "OpenMP runtime"}}
-TWO = "two OpenMP runtimes are loaded: libgomp.so.1 and libiomp5.so"
+TWO = Duplicates("OpenMP runtimes", ("/a/libgomp.so.1", "/b/libiomp5.so"))
 
 
-def loaded(*libraries: str, twice: tuple[str, ...] = (), complete: bool = True) -> Crash:
+def loaded(*libraries: str, twice: tuple[Duplicates, ...] = (), complete: bool = True) -> Crash:
     told_of = tuple(Library(name) for name in libraries)
     return live(exit="139", environment=Environment(libraries=told_of, libraries_complete=complete, loaded_twice=twice))
 
 
 def test_two_of_a_library_in_one_process():
     hit = found(loaded("libgomp.so.1", "libiomp5.so", twice=(TWO,)), {"module": {"twice": "OpenMP runtimes"}})
-    assert isinstance(hit, Hit) and hit.quote == TWO
+    assert isinstance(hit, Hit) and hit.quote == "two OpenMP runtimes are loaded: libgomp.so.1 and libiomp5.so"
 
 
 def test_two_of_another_library_do_not_count():
-    assert found(loaded("libprotobuf.so", twice=("two protobufs are loaded",)), TWICE) is ABSENT
+    assert (
+        found(
+            loaded("libprotobuf.so", twice=(Duplicates("protobufs", ("/a/libprotobuf.so", "/b/libprotobuf.so")),)),
+            TWICE,
+        )
+        is ABSENT
+    )
 
 
 def test_one_of_it_is_not_two():

@@ -21,7 +21,7 @@ from pathlib import Path
 TESTS = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(TESTS.parent), str(TESTS)]
 
-from fuzzing.mutating import mutation, originals  # noqa: E402
+from fuzzing.mutations import mutation, originals  # noqa: E402
 
 SECONDS, MEGABYTES = 5.0, 300
 # Far above what is allowed: it only keeps the machine alive.
@@ -48,8 +48,10 @@ def child(first: int, last: int, options: argparse.Namespace) -> None:
             before = time.monotonic()
             try:
                 report = triage.analyze(path, knowledge=knowledge, pe_directories=options.pe_dir)
-                told = [render(report) for render in (text.render, json_report.render, markdown.render)]
-                outcome, detail = _judge(report.crash.inputs[0].kind, [gap.detail for gap in report.crash.gaps], told)
+                reports = [render(report) for render in (text.render, json_report.render, markdown.render)]
+                outcome, detail = _judge(
+                    report.crash.inputs[0].kind, [gap.detail for gap in report.crash.gaps], reports
+                )
             except BaseException as error:
                 outcome, detail = (LARGE if isinstance(error, MemoryError) else TRACEBACK), _where(error)
             seconds = time.monotonic() - before
@@ -62,9 +64,9 @@ def child(first: int, last: int, options: argparse.Namespace) -> None:
                 return
 
 
-def _judge(kind: str, unread: list[str], told: list[str]) -> tuple[str, str]:
+def _judge(kind: str, unread: list[str], reports: list[str]) -> tuple[str, str]:
     if kind != "unreadable":
-        return (REPORT, "") if all(told) else (TRACEBACK, "a report is empty")
+        return (REPORT, "") if all(reports) else (TRACEBACK, "a report is empty")
     clear = len(unread) == 1 and unread[0].endswith(".") and "\n" not in unread[0]
     return (SENTENCE, "") if clear else (TRACEBACK, f"not one clear sentence: {unread}")
 
@@ -108,13 +110,13 @@ class Run:
                 if not data:
                     break
                 *lines, unfinished = (unfinished + data).split(b"\n")
-                for said in map(json.loads, lines):
-                    if "case" in said:
-                        what = f"case {said['case']}, {said['what']}"
+                for line in map(json.loads, lines):
+                    if "case" in line:
+                        what = f"case {line['case']}, {line['what']}"
                         continue
-                    self.slowest = max(self.slowest, said["seconds"])
-                    self.largest = max(self.largest, said["megabytes"])
-                    self._count(said["outcome"], what, said["detail"])
+                    self.slowest = max(self.slowest, line["seconds"])
+                    self.largest = max(self.largest, line["megabytes"])
+                    self._count(line["outcome"], what, line["detail"])
                     what = ""
             else:
                 process.kill()

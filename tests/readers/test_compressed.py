@@ -1,4 +1,4 @@
-"""A compressed log is simply read; what is damaged, packed twice or swells without end is said in a sentence."""
+"""A compressed log is simply read; one that is damaged, packed twice or swells without end gets a sentence."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LOG = LOGS / "pool_window-2.21.log"
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, lzma.compress])
-def test_a_compressed_log_tells_what_the_log_tells(pack: object, tmp_path: Path) -> None:
+def test_a_compressed_log_has_the_facts_of_the_log(pack: object, tmp_path: Path) -> None:
     assert callable(pack)
     packed = tmp_path / "run.log.packed"
     packed.write_bytes(pack(LOG.read_bytes()))

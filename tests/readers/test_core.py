@@ -93,7 +93,7 @@ PACKERS: dict[str, Callable[[bytes], bytes]] = {
 def test_a_compressed_core_is_unpacked_aside_and_nothing_is_left(
     core: Path, packer: str, tmp_path: Path, scratch: Path
 ) -> None:
-    packed = tmp_path / "core.python.0.1234"  # its name does not tell, as with systemd's
+    packed = tmp_path / "core.python.0.1234"  # the name does not show it, like those of systemd
     packed.write_bytes(PACKERS[packer](core.read_bytes()))
     crash = read(Source.of(packed), 0)
     assert_whole(crash)
@@ -156,7 +156,7 @@ def test_a_core_with_nothing_in_it_is_refused_in_one_sentence(core: Path, tmp_pa
     assert str(refused.value).endswith(".")
 
 
-def test_a_program_that_is_not_there_is_not_said_to_have_made_the_core(core: Path) -> None:
+def test_a_program_that_is_not_there_is_not_named_as_the_one_that_made_the_core(core: Path) -> None:
     crash = read(Source.of(core), 0, executable="/no/such/python")
     assert sentences(crash.gaps) == ("--executable /no/such/python: there is no such file, and it was not used",)
     assert crash.environment.interpreter == os.path.realpath(sys.executable)

@@ -13,7 +13,7 @@ from fixture_logs import ALL_LOGS, EXITS, report_of
 from running import CRASH, environment, primary_of, report_on
 
 import triage
-from triage.crash import Command, Crash, Environment, Fault, NativeFrame, Process, Thread
+from triage.crash import Command, Crash, Duplicates, Environment, Fault, NativeFrame, Process, Thread
 from triage.reports.json_report import as_dict, render
 
 
@@ -203,7 +203,8 @@ def test_what_only_some_runs_tell_is_valid_too(validator, knowledge):
         4712, "worker", "train.py", threads=(Thread(crashed=True, native_stack=(frame,)),), forked_with="tensorflow",
         fault=Fault("SIGSEGV", (1 << 64) - 8, "write", "mov [rax],rbx", (("rax", 0),), 4096, 8 << 20),
     )  # fmt: skip
-    machine = Environment(hidden_log="TF_CPP_MIN_LOG_LEVEL=3, set by the script", loaded_twice=("two OpenMP runtimes",))
+    twice = Duplicates("OpenMP runtimes", ("/a/libgomp.so.1", "/b/libiomp5.so"))
+    machine = Environment(hidden_log="TF_CPP_MIN_LOG_LEVEL=3, set by the script", loaded_twice=(twice,))
     report = triage.analyze(b"", exit_code=139, knowledge=knowledge)
     data = json.loads(
         render(report._replace(crash=Crash(processes=(process,), environment=machine, rerun=Command(("train.py",)))))
@@ -216,7 +217,7 @@ def test_what_only_some_runs_tell_is_valid_too(validator, knowledge):
         True,
     )
     assert data["crash"]["environment"]["hidden_log"] == machine.hidden_log
-    assert data["crash"]["environment"]["loaded_twice"] == ["two OpenMP runtimes"]
+    assert data["crash"]["environment"]["loaded_twice"] == [twice.sentence]
 
 
 def test_frames_that_were_left_out_of_a_long_stack_are_valid_too(validator, knowledge):

@@ -101,7 +101,7 @@ def test_a_program_without_a_build_id_is_known_by_its_first_page(core: Path, tmp
 
 
 @ON_LINUX
-def test_where_the_core_does_not_hold_which_build_it_was_a_file_that_can_be_it_is_used_and_said(
+def test_without_a_build_id_in_the_core_a_file_that_fits_is_used_and_marked_unproven(
     core: Path, tmp_path: Path
 ) -> None:
     library = tmp_path.resolve() / "libown.so"
@@ -131,9 +131,9 @@ def test_a_core_in_which_an_address_has_two_contents_is_no_kernels(core: Path) -
         (header(kind=2), "a program or a library, not a core"),
         (header(kind=3), "a program or a library, not a core"),
         (header(), "a core without memory"),
-        (header(segments=3), "it is cut off before the notes that tell who died of what"),
-        (header(segments=3) + bytes(100), "it is cut off before the notes that tell who died of what"),
-        (header()[:40], "it is cut off before the notes that tell who died of what"),
+        (header(segments=3), "it is cut off before the notes that say which thread died of what"),
+        (header(segments=3) + bytes(100), "it is cut off before the notes that say which thread died of what"),
+        (header()[:40], "it is cut off before the notes that say which thread died of what"),
         (header(bits=1), "a core of a 32-bit or big-endian program"),
         (b"", "its header is damaged"),
     ],

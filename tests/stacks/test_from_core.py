@@ -1,4 +1,4 @@
-"""Cores of processes that really died: who died of what is in the notes, where is told by pystack and gdb."""
+"""Cores of processes that really died: the notes say which thread died of what, pystack and gdb where."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def crashed_thread(collected: Collected) -> Thread:
     return thread
 
 
-def test_a_core_tells_who_died_of_what_and_where(core: Path) -> None:
+def test_a_core_shows_which_thread_died_of_what_and_where(core: Path) -> None:
     collected = from_core(str(core))
     assert sentences(collected.missing) == ()
     assert collected.complete
@@ -73,13 +73,13 @@ def test_every_kind_of_death_has_its_fault(kind: str, name: str, access: str | N
     assert collected.exit and collected.exit.signal == name
     assert collected.fault
     assert (collected.fault.signal, collected.fault.access) == (name, access)
-    # no code stands where it jumped to, and an abort is no instruction's fault
+    # there is no code where it jumped to, and no instruction causes an abort
     assert (collected.fault.instruction is None) == (kind in ("jump", "abort"))
     assert kind in {frame.function for frame in crashed_thread(collected).python_stack}
     assert crashed_thread(collected).native_stack
 
 
-def test_where_faulthandler_raised_the_signal_again_the_first_fault_is_told(tmp_path: Path) -> None:
+def test_if_faulthandler_raised_the_signal_again_the_first_fault_is_reported(tmp_path: Path) -> None:
     core = core_of(tmp_path, "read", options=("-X", "faulthandler"))
     collected = from_core(str(core))
     assert collected.fault
@@ -129,7 +129,7 @@ def written_by_gdb(pid: int, core: Path) -> Path:
     return core
 
 
-def test_without_gdb_the_notes_tell_the_fault_except_for_the_instruction(
+def test_without_gdb_the_notes_have_the_fault_except_for_the_instruction(
     core: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))

@@ -69,7 +69,7 @@ def test_every_kind_of_crash_has_its_signal_its_fault_and_both_stacks(
     assert not {"sleep", "raise", "_PyEval_EvalFrameDefault"} & {name_of(frame) for frame in thread.native_stack}
 
 
-def test_the_address_that_was_touched_is_told_and_the_functions_that_led_there(tmp_path: Path) -> None:
+def test_the_address_that_was_touched_is_found_and_the_functions_that_led_there(tmp_path: Path) -> None:
     with held(tmp_path, "read") as pid:
         collected = from_process(pid, crashed=True)
     assert collected.fault
@@ -107,7 +107,7 @@ def test_a_crash_in_a_thread_marks_that_thread_and_no_other(tmp_path: Path) -> N
     assert 0 < (collected.fault.stack_used_bytes or 0) < (collected.fault.stack_limit_bytes or 0)
 
 
-def test_a_thread_that_python_never_heard_of_crashes_too(tmp_path: Path) -> None:
+def test_a_thread_that_does_not_run_python_crashes_too(tmp_path: Path) -> None:
     with held(tmp_path, "native_thread") as pid:
         collected = from_process(pid, crashed=True)
         assert is_handed_back(pid)
@@ -225,7 +225,7 @@ def test_a_program_that_is_not_python_has_a_native_stack(tmp_path: Path) -> None
     assert sentence.startswith("Python stack: pystack finds no Python")
 
 
-def test_a_process_that_is_gone_is_said_to_be(tmp_path: Path) -> None:
+def test_a_process_that_is_gone_is_reported_as_gone(tmp_path: Path) -> None:
     process = subprocess.Popen([sys.executable, "-c", ""])
     os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
     waits_to_be_reaped = from_process(process.pid, crashed=True)

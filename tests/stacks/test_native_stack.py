@@ -1,4 +1,4 @@
-"""What a person sees of a native stack: plain lists of frames in, telling frames out."""
+"""What a person sees of a native stack: plain lists of frames in, relevant frames out."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def test_a_recursion_returns_to_one_address_and_is_no_repetition_of_the_unwinder
     assert names[-1] == "caller"
 
 
-def test_where_the_collector_left_frames_out_stands_their_count_even_if_few_are_shown() -> None:
+def test_frames_that_pystack_left_out_are_counted_even_if_few_are_shown() -> None:
     stack = frames("op:inner()", *["python:_PyEval_EvalFrameDefault"] * 1299)
     stack[-1] = stack[-1]._replace(symbol="outer()", module=OP)
     assert seen(trimmed(stack, left_out=529)) == ["inner", "[529 more frames]", "outer"]

@@ -56,8 +56,8 @@ def test_names_of_any_width_are_read_and_frames_that_were_given_up_are_back() ->
     process.read("a.py", "日本", 4, 1)
     process.read("/用户/é.py", "main", 5, 2)
     process.read("é.py", "<module>", 6, 3)
-    told = [["a.py", 3, NULS], [NULS, 6, "<module>"]]
-    assert repaired([told], [(3, 11)], process.log, process.memory) == [
+    given = [["a.py", 3, NULS], [NULS, 6, "<module>"]]
+    assert repaired([given], [(3, 11)], process.log, process.memory) == [
         [["a.py", 3, "gé"], ["a.py", 0, "日本"], ["/用户/é.py", 0, "main"], ["é.py", 6, "<module>"]]
     ]
 
@@ -78,6 +78,6 @@ def test_a_name_that_cannot_be_read_is_marked_and_never_zeros() -> None:
     process.read("é.py", "main", 4, 0)
     marked = [[[UNREADABLE, 4, "main"]]]
     assert repaired([[[NULS, 4, "main"]]], [(3, 11)], process.log, lambda address, size: b"") == marked
-    other_lines = [[[NULS, 9, "main"]]]  # not the frames that the log told of
+    other_lines = [[[NULS, 9, "main"]]]  # not the frames in the log
     assert repaired(other_lines, [(3, 11)], process.log, process.memory) == [[[UNREADABLE, 9, "main"]]]
     assert repaired([[[NULS, 4, "main"]]], [(3, 11)], AddressLog("silent"), process.memory) == marked

@@ -19,6 +19,7 @@ from triage.capture.command import Program
 from triage.capture.faults import Note, is_ours
 from triage.crash import (
     Crash,
+    Duplicates,
     Environment,
     ExitStatus,
     Gap,
@@ -75,7 +76,7 @@ class Member(NamedTuple):
     memory: Memory = Memory()
     resources: Resources = Resources()
     libraries: tuple[Library, ...] = ()
-    loaded_twice: tuple[str, ...] = ()
+    loaded_twice: tuple[Duplicates, ...] = ()
     gaps: tuple[Gap, ...] = ()
 
 

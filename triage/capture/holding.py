@@ -11,7 +11,7 @@ from triage import status
 from triage.capture import processes
 from triage.capture.command import shortened
 from triage.capture.faults import FaultDirectory, Note
-from triage.crash import ExitStatus, Fault, Gap, Library, Memory, Resources, Thread
+from triage.crash import Duplicates, ExitStatus, Fault, Gap, Library, Memory, Resources, Thread
 
 # A dump is written in one go; when it has not grown for this long it is whole.
 _QUIET = 0.03
@@ -34,7 +34,7 @@ class Held(NamedTuple):
     memory: Memory = Memory()
     resources: Resources = Resources()
     libraries: tuple[Library, ...] = ()
-    loaded_twice: tuple[str, ...] = ()
+    loaded_twice: tuple[Duplicates, ...] = ()
     missing: tuple[Gap, ...] = ()
 
 

@@ -12,6 +12,7 @@ from triage import patterns
 from triage.clues.findings import ABSENT, UNSEEN, Finding, Hit, fits
 from triage.clues.interface import At, Complaint, Field, Kind, Request
 from triage.clues.versions import in_range, range_complaints
+from triage.crash import base_name
 
 if TYPE_CHECKING:
     from triage.clues.facts import Facts
@@ -67,9 +68,9 @@ class ModuleKind(Kind):
     def find(self, sought: ModuleSeen, facts: "Facts", after: At) -> Finding:
         environment = facts.crash.environment
         if sought.twice:
-            double = [sentence for sentence in environment.loaded_twice if fits(sought.name, sentence)]
-            if double:
-                return Hit(None, double[0])
+            for double in environment.loaded_twice:
+                if any(fits(sought.name, name) for name in (double.what, *map(base_name, double.files))):
+                    return Hit(None, double.sentence)
             return ABSENT if environment.libraries_complete else UNSEEN
         named = [library for library in environment.libraries if patterns.compile(sought.name).search(library.name)]
         if sought.absent:

@@ -66,7 +66,7 @@ def _limits(core: CoreFile, name: str, *, died: bool) -> tuple[Gap, ...]:
         detail = f"{name} is damaged: some of its headers point outside of it; copy it again if you can"
         found.append(Gap("input", "damaged", "copy-again", name, detail))
     if not core.threads:
-        detail = f"{name} has no notes that can be read: who died of what is not told"
+        detail = f"{name} has no notes that can be read: which thread died of what is unknown"
         found.append(Gap("input", "damaged", None, name, detail))
     elif not died:
         detail = f"{name} names no deadly signal: it was taken from a process that was alive"

@@ -13,6 +13,7 @@ from triage.crash import (
     Command,
     Crash,
     Dump,
+    Duplicates,
     Environment,
     ExitStatus,
     Fault,
@@ -96,6 +97,8 @@ def _fields(facts: Any, system: str | None) -> dict[str, Any]:
 def _plain(value: Any, system: str | None) -> Any:
     if isinstance(value, Command):
         return value.line(system)
+    if isinstance(value, Duplicates):
+        return value.sentence
     if isinstance(value, tuple):
         return _fields(value, system) if hasattr(value, "_fields") else [_plain(item, system) for item in value]
     return value

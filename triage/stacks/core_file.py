@@ -139,7 +139,7 @@ def read_core(path: str) -> CoreFile:
     with open(path, "rb") as file:
         size = os.fstat(file.fileno()).st_size
         if _ends_in_header(os.pread(file.fileno(), _HEADER_SIZE, 0), size):
-            raise NotACore("it is cut off before the notes that tell who died of what")
+            raise NotACore("it is cut off before the notes that say which thread died of what")
         try:
             return _read(path, file, size)
         except NotACore:

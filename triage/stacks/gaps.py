@@ -68,7 +68,7 @@ def of_executable(
 ) -> tuple[Gap, ...]:
     """What is wrong with the program that a core is from; `refusal` is why it may not even be opened."""
     if found is None:
-        detail = "the core does not tell which program made it; name it with --executable PATH"
+        detail = "the core does not say which program made it; name it with --executable PATH"
         return (Gap("native stack", "not-told", "give-executable", detail=detail),)
     if refusal:
         detail = f"{found}, which the core names, is {_described(refusal)}; name the program with --executable PATH"

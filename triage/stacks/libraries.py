@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Collection, Iterable
 
-from triage.crash import Library, base_name
+from triage.crash import Duplicates, Library, base_name
 
 # The version in a file name. A single number is the version of the interface, not a release, so two are required.
 _VERSIONS = (
@@ -21,12 +21,12 @@ _IS_LIBRARY = re.compile(r"\.so(?:\.|$)|\.dylib$|\.(?:dll|pyd)$", re.IGNORECASE)
 _CUDNN = re.compile(r"(?i)libcudnn\.so|libcudnn\.\d*\.?dylib|cudnn64_\d+\.dll")
 # A process should have one of each of these; a second copy has its own state for the same things.
 _ONE_OF = (
-    ("OpenMP runtime", re.compile(r"(?i)^(?:lib(?:iomp5|omp5?|omp\d{3}|gomp|iomp5md)(?:md)?\b|vcomp\d+)")),
-    ("protobuf", re.compile(r"^libprotobuf(?:-[0-9a-f]{8})?(?:\.|$)")),
-    ("cuDNN", re.compile(r"^(?:libcudnn\b|cudnn64_\d+)")),
-    ("CUDA runtime", re.compile(r"^(?:libcudart\b|cudart64_\d+)")),
-    ("cuBLAS", re.compile(r"^(?:libcublas\b|cublas64_\d+)")),
-    ("C++ runtime", re.compile(r"^libstdc\+\+")),
+    ("OpenMP runtimes", re.compile(r"(?i)^(?:lib(?:iomp5|omp5?|omp\d{3}|gomp|iomp5md)(?:md)?\b|vcomp\d+)")),
+    ("protobufs", re.compile(r"^libprotobuf(?:-[0-9a-f]{8})?(?:\.|$)")),
+    ("cuDNNs", re.compile(r"^(?:libcudnn\b|cudnn64_\d+)")),
+    ("CUDA runtimes", re.compile(r"^(?:libcudart\b|cudart64_\d+)")),
+    ("cuBLASs", re.compile(r"^(?:libcublas\b|cublas64_\d+)")),
+    ("C++ runtimes", re.compile(r"^libstdc\+\+")),
 )
 _IN_PACKAGES = re.compile(r"^(?P<packages>.*[/\\](?:site|dist)-packages)[/\\](?P<folder>[^/\\]+)[/\\](?P<part>[^/\\]+)")
 # The distributions that install a folder of site-packages under another name.
@@ -67,17 +67,13 @@ def libraries_with(files: Iterable[tuple[str, str | None]]) -> tuple[Library, ..
     return _most_relevant_first(found)
 
 
-def loaded_twice(paths: Iterable[str]) -> tuple[str, ...]:
-    """A sentence for each kind of library that is loaded twice: OpenMP runtimes, protobufs, cuDNNs."""
+def loaded_twice(paths: Iterable[str]) -> tuple[Duplicates, ...]:
+    """The libraries of which a process should have one and has more: OpenMP runtimes, protobufs, cuDNNs."""
     kinds: dict[str, list[str]] = {}
     for path in dict.fromkeys(map(_undeleted, paths)):
         if kind := _kind(base_name(path)):
             kinds.setdefault(kind, []).append(path)
-    return tuple(
-        f"{_count(len(files))} {kind}s are loaded: {' and '.join(_apart(files))}"
-        for kind, files in kinds.items()
-        if len(files) > 1
-    )
+    return tuple(Duplicates(kind, tuple(files)) for kind, files in kinds.items() if len(files) > 1)
 
 
 def _most_relevant_first(found: Iterable[Library]) -> tuple[Library, ...]:
@@ -142,13 +138,3 @@ def _is_variant(distribution: str, prefixes: tuple[str, ...]) -> bool:
         if rest is not None and (rest == "" or rest in builds or re.fullmatch(r"cu\d+", rest)):
             return True
     return False
-
-
-def _count(number: int) -> str:
-    return {2: "two", 3: "three", 4: "four"}.get(number, str(number))
-
-
-def _apart(files: list[str]) -> list[str]:
-    """Names where they differ, whole paths where the same file name comes from two places."""
-    names = [base_name(file) for file in files]
-    return names if len(set(names)) == len(names) else files

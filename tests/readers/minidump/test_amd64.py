@@ -1,7 +1,7 @@
 """Each kind of unwind code, each with the smallest stack that shows whether it was undone rightly."""
 
 import pytest
-from pe_making import BASE, CODE, STACK, FakeMemory, as_loaded, code, make_pe, unwind_info, words
+from pe_builder import BASE, CODE, STACK, FakeMemory, as_loaded, code, make_pe, unwind_info, words
 
 from triage.readers.minidump.amd64 import RSP, RegisterFile, read_unwind_info, unwind
 from triage.readers.minidump.memory import NotHeld
@@ -24,7 +24,7 @@ def machine_after(
     interrupted: bool = True,
     **registers: int,
 ) -> RegisterFile:
-    """The registers of the caller of a function that has this unwind data and stands at `at`."""
+    """The registers of the caller of a function that has this unwind data and is at `at`."""
     image, memory = loaded(info, stack, text)
     values = [0] * 16
     values[RSP] = STACK
@@ -61,7 +61,7 @@ def test_room_for_locals_is_given_back(slots, size):
     assert (machine.pc, machine.registers[RSP]) == (CALLER, STACK + size + 8)
 
 
-def test_a_frame_register_tells_the_stack_pointer_whatever_was_allocated_since():
+def test_a_frame_register_gives_the_stack_pointer_whatever_was_allocated_since():
     info = unwind_info(code(8, SET_FRAME), code(4, SMALL, 3), code(1, PUSH, RBP), prolog=8, frame=RBP | 1 << 4)
     stack = bytes(0x100) + bytes(32) + words(0x77, CALLER)
     machine = machine_after(info, stack, r5=STACK + 0x110)

@@ -8,7 +8,7 @@ import sys
 import pytest
 from building import sentences
 from conftest import REPOSITORY
-from fuzzing.mutating import mutation, originals
+from fuzzing.mutations import mutation, originals
 
 import triage
 

@@ -5,14 +5,12 @@ import random
 import time
 from pathlib import Path
 
-from pe_making import FakeMemory, as_loaded, make_pe
-from stepping import SteppedMemory, steps
+from pe_builder import FakeMemory, as_loaded, make_pe
+from single_steps import SteppedMemory, steps
 from test_cpython import CRASHED, LAYOUTS, Process, frames_of
 
-from triage.readers.minidump.module_list import Module
-from triage.readers.minidump.pe import ExportTable, delay_imports, memory_image
-from triage.readers.minidump.pe_files import ImageFinder
-from triage.readers.minidump.streams import Registers
+from triage.readers.minidump.pe import ExportTable, ImageFinder, delay_imports, memory_image
+from triage.readers.minidump.streams import Module, Registers
 from triage.readers.minidump.walk import MAX_FRAMES, walk
 
 STEPPED = Path(__file__).resolve().parents[3] / "fixtures" / "dumps" / "stepped"

@@ -1,16 +1,17 @@
-"""Python frames out of memory that is laid out as each version does it, and the tables that give their lines."""
+"""Python frames from memory in the layout of each version, and the tables that give their lines."""
 
 import sys
 from pathlib import Path
 
 import pytest
-from pe_making import BASE, CODE, SIZE, TIMESTAMP, FakeImages, FakeMemory, as_loaded, make_pe
+from pe_builder import BASE, CODE, SIZE, TIMESTAMP, FakeImages, FakeMemory, as_loaded, make_pe
 
 from triage.crash import PythonFrame
 from triage.readers.minidump import walk
-from triage.readers.minidump.cpython import LAYOUTS, MAX_PYTHON_FRAMES, Layout, line_of, python_frames
-from triage.readers.minidump.module_list import Module
+from triage.readers.minidump.cpython import LAYOUTS, MAX_PYTHON_FRAMES, Layout, PythonStack, line_of, python_frames
+from triage.readers.minidump.integrity import why_no_frames
 from triage.readers.minidump.pe import memory_image
+from triage.readers.minidump.streams import Module
 
 HEAP = 0x10_0000
 RUNTIME, INTERPRETER, THREADS, C_FRAME = HEAP, HEAP + 0x1000, HEAP + 0x2000, HEAP + 0x4000
@@ -93,7 +94,7 @@ def frames_of(process: Process, version: tuple[int, int] = (3, 11), thread: int 
 @pytest.mark.parametrize("version", LAYOUTS, ids=lambda version: ".".join(map(str, version)))
 def test_each_version_gives_file_line_and_function(version):
     stack = frames_of(Process(LAYOUTS[version], depth=2), version)
-    assert stack == ((PythonFrame("train.py", 11, "step"),) * 2, None)
+    assert stack == PythonStack((PythonFrame("train.py", 11, "step"),) * 2)
 
 
 def test_a_path_with_other_letters_is_read():
@@ -112,25 +113,34 @@ def test_a_circle_of_threads_has_an_end():
 
 
 def test_a_thread_without_python_says_so():
-    assert "was not running Python" in frames_of(Process(LAYOUTS[3, 11]), thread=77).reason
+    stack = frames_of(Process(LAYOUTS[3, 11]), thread=77)
+    assert stack.reason == "thread-without-python"
+    assert "was not running Python" in why_no_frames(stack)
 
 
 def test_a_thread_that_has_left_python_says_so():
     process = Process(LAYOUTS[3, 11])
     process.pointer(C_FRAME + LAYOUTS[3, 11].current_in, 0)
-    assert "was in no Python function" in frames_of(process).reason
+    assert frames_of(process).reason == "no-function"
+    assert "was in no Python function" in why_no_frames(frames_of(process))
 
 
 def test_a_small_dump_says_which_one_would_do():
     module = Module(BASE, SIZE, "python311.dll", TIMESTAMP)
-    assert "full memory" in python_frames([module], FakeMemory({}), 1, FakeImages(None)).reason
+    stack = python_frames([module], FakeMemory({}), 1, FakeImages(None))
+    assert stack.reason == "runtime-not-held"
+    assert "full memory" in why_no_frames(stack)
     image = memory_image(FakeMemory({BASE: as_loaded(make_pe(exports={"_PyRuntime": CODE}))}), BASE)
-    assert "full memory" in python_frames([module], FakeMemory({}), 1, FakeImages(image)).reason
+    stack = python_frames([module], FakeMemory({}), 1, FakeImages(image))
+    assert stack.reason == "memory-not-held"
+    assert "full memory" in why_no_frames(stack)
 
 
-def test_other_pythons_and_no_python_are_told():
-    assert "3.7" in python_frames([Module(BASE, SIZE, "python37.dll")], FakeMemory({}), 1, FakeImages(None)).reason
-    assert "no Python DLL" in python_frames([], FakeMemory({}), 1, FakeImages(None)).reason
+def test_an_unknown_python_and_no_python_are_named():
+    stack = python_frames([Module(BASE, SIZE, "python37.dll")], FakeMemory({}), 1, FakeImages(None))
+    assert stack.reason == "unknown-version"
+    assert "Python 3.7" in why_no_frames(stack)
+    assert "no Python DLL" in why_no_frames(python_frames([], FakeMemory({}), 1, FakeImages(None)))
 
 
 def sample(values):

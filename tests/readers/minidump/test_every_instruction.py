@@ -7,11 +7,10 @@ import lzma
 from pathlib import Path
 
 import pytest
-from stepping import SteppedMemory, steps
+from single_steps import SteppedMemory, steps
 
-from triage.readers.minidump.module_list import Module
-from triage.readers.minidump.pe import memory_image
-from triage.readers.minidump.pe_files import ImageFinder
+from triage.readers.minidump.pe import ImageFinder, memory_image
+from triage.readers.minidump.streams import Module
 from triage.readers.minidump.walk import walk
 
 STEPPED = Path(__file__).resolve().parents[3] / "fixtures" / "dumps" / "stepped"

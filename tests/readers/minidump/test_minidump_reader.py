@@ -1,4 +1,4 @@
-"""What a minidump tells of a crash: who died of what, where, among which libraries, and what it cannot tell."""
+"""What a minidump says about a crash: which thread died of what, where, with which libraries, and what is missing."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def process_in(dump: DumpBuilder) -> Process:
 # ---------------------------------------------------------------- how it died
 
 
-def test_a_fast_fail_is_told_by_its_subcode_and_not_by_its_name() -> None:
+def test_a_fast_fail_is_known_by_its_subcode_and_not_by_its_name() -> None:
     status = process_in(tensorflow_dump(0xC0000409, (7,))).exit
     assert status is not None
     assert (status.ntstatus, status.subcode, status.subcode_name) == (0xC0000409, 7, "FAST_FAIL_FATAL_APP_EXIT")
@@ -55,7 +55,7 @@ def test_a_fast_fail_is_told_by_its_subcode_and_not_by_its_name() -> None:
         ((1, 0x10EFF8), "write", 0x10EFF8, "the stack is used up"),
     ],
 )
-def test_an_access_violation_says_what_its_address_tells(
+def test_an_access_violation_says_what_kind_of_address_it_is(
     parameters: Sequence[int], access: str, address: int, says: str
 ) -> None:
     fault = process_in(tensorflow_dump(ACCESS_VIOLATION, parameters)).fault
@@ -111,7 +111,7 @@ def test_the_use_of_a_stack_is_read_from_the_thread_block() -> None:
         (b"\xf3\x0f\xb8\xc0", None, "begins with the bytes f3 0f b8 c0"),
     ],
 )
-def test_an_instruction_that_the_processor_lacks_tells_its_extension(
+def test_an_instruction_that_the_processor_lacks_shows_its_extension(
     code: bytes, instruction: str | None, says: str
 ) -> None:
     fault = process_in(tensorflow_dump(0xC000001D, ()).memory(CUDNN + 0x1234, code + bytes(12))).fault
@@ -231,7 +231,7 @@ def test_the_library_that_a_delay_load_did_not_find_is_named() -> None:
     )
 
 
-def test_a_folder_of_dlls_that_is_not_there_is_told() -> None:
+def test_a_folder_of_dlls_that_is_not_there_is_reported() -> None:
     unread = sentences(crash_in(tensorflow_dump(), pe_directories=["/no/such/folder"]).gaps)
     assert any("/no/such/folder" in text for text in unread)
 
@@ -259,10 +259,10 @@ def test_a_number_of_the_driver_is_not_taken_for_cudnns() -> None:
 
 
 @pytest.mark.parametrize("second", ["vcomp140.dll", "VCOMP140.DLL", "libomp140.x86_64.dll", "libomp.dll"])
-def test_two_openmp_runtimes_are_told(second: str) -> None:
+def test_two_openmp_runtimes_are_reported(second: str) -> None:
     dump = DumpBuilder().module(r"C:\a\libiomp5md.dll", 0x10000).module(rf"C:\b\{second}", 0x90000)
-    (sentence,) = crash_in(dump).environment.loaded_twice
-    assert sentence == f"two OpenMP runtimes are loaded: libiomp5md.dll and {second}"
+    (found,) = crash_in(dump).environment.loaded_twice
+    assert found.sentence == f"two OpenMP runtimes are loaded: libiomp5md.dll and {second}"
 
 
 def test_what_is_not_loaded_is_known_not_to_be() -> None:
@@ -274,7 +274,7 @@ def test_what_is_not_loaded_is_known_not_to_be() -> None:
     assert not any("zlibwapi" in library.name for library in report.crash.environment.libraries)
 
 
-def test_memory_times_handles_and_comments_are_told() -> None:
+def test_memory_times_handles_and_comments_are_read() -> None:
     dump = tensorflow_dump().handle("File", r"\Device\x").handle("File").handle("Event").comment("by a nightly job")
     crash = crash_in(dump.unloaded("cublas64_11.dll", 0x7FF900000000))
     process = crash.processes[0]
@@ -291,7 +291,7 @@ def test_memory_times_handles_and_comments_are_told() -> None:
     )
 
 
-def test_what_proc_said_is_read_from_the_dump_of_a_linux_process() -> None:
+def test_copies_of_proc_files_are_read_from_the_dump_of_a_linux_process() -> None:
     dump = DumpBuilder(platform=minidumps.LINUX).thread(1, {"rip": 1}).exception(11)
     dump.streams[minidumps.COMMAND_LINE] = b"python3\0train.py\0"
     dump.streams[minidumps.PROC_STATUS] = b"Name:\tpython3\nPid:\t99\nVmHWM:\t  2048 kB\nThreads:\t12\n"
@@ -304,7 +304,7 @@ def test_what_proc_said_is_read_from_the_dump_of_a_linux_process() -> None:
     assert "Debian GNU/Linux 12" in (crash.environment.os_version or "")
 
 
-def test_what_a_check_of_the_c_runtime_said_is_a_message() -> None:
+def test_a_failed_check_of_the_c_runtime_is_a_message() -> None:
     texts = b"".join(part.encode("utf-16-le").ljust(256, b"\0") for part in ("p != nullptr", "f", "op.cc"))
     dump = tensorflow_dump()
     dump.streams[minidumps.ASSERTION] = texts + struct.pack("<II", 12, 1)
@@ -316,19 +316,19 @@ def test_what_a_check_of_the_c_runtime_said_is_a_message() -> None:
 
 
 def contradictions(dump: DumpBuilder) -> str:
-    told = process_in(dump).dump
-    assert told is not None
-    return "; ".join(told.contradictions)
+    found = process_in(dump).dump
+    assert found is not None
+    return "; ".join(found.contradictions)
 
 
-def test_a_thread_that_is_not_listed_is_told_and_still_stands_first() -> None:
+def test_a_crashed_thread_that_is_not_listed_is_reported_and_still_comes_first() -> None:
     dump = DumpBuilder().module("op.dll", CUDNN).thread(5, {"rip": 1})
     dump.exception(ACCESS_VIOLATION, CUDNN + 1, (0, 0), thread=9, registers={"rip": CUDNN + 1})
     assert "the thread that crashed (9) is not in the list of threads" in contradictions(dump)
     assert process_in(dump).threads[0].id == 9
 
 
-def test_addresses_that_differ_are_told() -> None:
+def test_addresses_that_differ_are_reported() -> None:
     dump = DumpBuilder().module("op.dll", CUDNN).thread(1, {"rip": CUDNN + 2})
     dump.exception(ACCESS_VIOLATION, CUDNN + 0x500, (0, 0), registers={"rip": CUDNN + 2})
     assert f"names the address 0x{CUDNN + 0x500:x}" in contradictions(dump)
@@ -340,7 +340,7 @@ def test_a_crash_where_a_library_had_been_names_it() -> None:
     assert "in no module, and plugin.dll had been there before it was unloaded" in contradictions(dump)
 
 
-def test_modules_that_overlap_and_names_that_only_look_right_are_told() -> None:
+def test_modules_that_overlap_and_names_that_only_look_right_are_reported() -> None:
     dump = DumpBuilder().module("a.dll", 0x10000, 0x10000).module("b.dll", 0x18000, 0x10000)
     assert "a.dll and b.dll claim the same addresses" in contradictions(dump)
     assert "ntd1l.dll, which looks like ntdll.dll" in contradictions(DumpBuilder().module("ntd1l.dll", NTDLL))
@@ -351,7 +351,7 @@ def test_two_modules_at_the_same_address_are_both_read() -> None:
     assert "a.dll and a.dll claim the same addresses" in contradictions(dump)
 
 
-def test_a_32_bit_program_that_a_64_bit_tool_dumped_is_told() -> None:
+def test_a_32_bit_program_that_a_64_bit_tool_dumped_is_reported() -> None:
     dump = DumpBuilder().module(r"C:\Windows\System32\wow64cpu.dll", CUDNN)
     assert "a 64-bit tool dumped this 32-bit program" in contradictions(dump)
 
@@ -409,7 +409,7 @@ def test_a_header_that_claims_billions_of_streams_is_refused() -> None:
         crash_in(header + bytes(1 << 20))
 
 
-# ---------------------------------------------------------------- how it is given, and how it is told
+# ---------------------------------------------------------------- how it is given, and how it is shown
 
 
 def test_a_packed_dump_is_read_like_a_plain_one(tmp_path) -> None:
@@ -452,5 +452,5 @@ def test_a_dump_is_read_from_standard_input(run_triage) -> None:
 
 def test_the_report_hides_who_it_was() -> None:
     report = triage.analyze(tensorflow_dump().comment("mail me@example.org").build())
-    told = text.render(report) + json_report.render(report)
-    assert "First" not in told and "Last" not in told and "example.org" not in told
+    shown = text.render(report) + json_report.render(report)
+    assert "First" not in shown and "Last" not in shown and "example.org" not in shown

@@ -25,10 +25,10 @@ def crash_in(name: str) -> Crash:
 
 def test_a_real_fast_fail_is_an_abort_and_not_a_stack_buffer_overrun() -> None:
     report = triage.analyze(PUBLIC / "breakpad/tiny-exe-fastfail.dmp")
-    told = text.render(report)
-    assert "0xC0000409 (exit -1073740791, subcode 7)" in told
-    assert "subcode 7 (FAST_FAIL_FATAL_APP_EXIT): abort()" in told
-    assert "BUFFER_OVERRUN" not in told and "buffer overrun" not in told.lower()
+    shown = text.render(report)
+    assert "0xC0000409 (exit -1073740791, subcode 7)" in shown
+    assert "subcode 7 (FAST_FAIL_FATAL_APP_EXIT): abort()" in shown
+    assert "BUFFER_OVERRUN" not in shown and "buffer overrun" not in shown.lower()
 
 
 # What Breakpad's own processor prints: code or signal, the address that was touched, and where.
@@ -81,13 +81,13 @@ def test_frames_that_are_computed_are_a_stack_and_what_lies_about_is_not() -> No
     alone = crash_in("breakpad/tiny-exe-fastfail.dmp").processes[0].threads[0]
     assert [name_of(frame) for frame in alone.native_stack] == ["tiny.exe+0x1af42"]
     assert "ntdll.dll" in alone.seen_modules
-    told = text.render(triage.analyze(PUBLIC / "breakpad/tiny-exe-fastfail.dmp"))
-    assert "modules seen on the stack, not all of them called: " in told
-    assert "--pe-dir" in told
+    shown = text.render(triage.analyze(PUBLIC / "breakpad/tiny-exe-fastfail.dmp"))
+    assert "modules seen on the stack, not all of them called: " in shown
+    assert "--pe-dir" in shown
 
 
 @pytest.mark.parametrize("name", ["breakpad/linux_inline.dmp", "breakpad/linux_null_dereference.dmp"])
-def test_the_kernel_is_told_in_short(name: str) -> None:
+def test_the_kernel_release_is_short(name: str) -> None:
     """Crashpad and Breakpad store it in different ways."""
     version = crash_in(name).environment.os_version or ""
     assert version.startswith(("5.10.28-1rodete2-amd64", "3.13.0-53-generic (Ubuntu 14.04")) and "SMP" not in version

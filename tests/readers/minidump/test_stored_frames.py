@@ -54,8 +54,8 @@ def test_a_damaged_file_is_no_file(content: bytes, dump: Path) -> None:
 
 def test_nothing_that_only_lay_about_becomes_a_call(dump: Path) -> None:
     with_longer_stack(dump)
-    told = json.loads(frames_beside(dump).read_bytes())
-    told["threads"][0]["frames"][2]["trust"] = "scan"
-    frames_beside(dump).write_text(json.dumps(told))
+    content = json.loads(frames_beside(dump).read_bytes())
+    content["threads"][0]["frames"][2]["trust"] = "scan"
+    frames_beside(dump).write_text(json.dumps(content))
     (frames,) = stored(dump).values()
     assert len(frames) == 2

@@ -3,7 +3,7 @@
 import struct
 
 import pytest
-from pe_making import (
+from pe_builder import (
     ARM64,
     BASE,
     CODE,
@@ -20,10 +20,9 @@ from pe_making import (
     words,
 )
 
-from triage.readers.minidump.death import missing_import
-from triage.readers.minidump.module_list import Module
+from triage.readers.minidump.exception import missing_import
 from triage.readers.minidump.pe import memory_image
-from triage.readers.minidump.streams import ExceptionRecord, Registers
+from triage.readers.minidump.streams import ExceptionRecord, Module, Registers
 from triage.readers.minidump.walk import MAX_FRAMES, walk
 from triage.readers.minidump.x86 import ends_in_call
 

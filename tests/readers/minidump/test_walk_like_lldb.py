@@ -16,7 +16,7 @@ from tiny_dump import TinyDump, read_tiny_dump
 
 from triage.crash import PythonFrame
 from triage.readers.minidump.cpython import python_frames
-from triage.readers.minidump.pe_files import ImageFinder
+from triage.readers.minidump.pe import ImageFinder
 from triage.readers.minidump.walk import WalkedStack, walk
 
 SOURCES = Path(__file__).resolve().parents[3] / "fixtures" / "dumps" / "compared"

@@ -8,8 +8,7 @@ from bisect import bisect_right
 from pathlib import Path
 from typing import NamedTuple
 
-from triage.readers.minidump.module_list import Module
-from triage.readers.minidump.streams import ExceptionRecord, Registers
+from triage.readers.minidump.streams import ExceptionRecord, Module, Registers
 
 _NAMES = ("rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi", *(f"r{number}" for number in range(8, 16)), "rip")
 _MODULES, _MEMORY, _EXCEPTION, _ALL_MEMORY = 4, 5, 6, 9

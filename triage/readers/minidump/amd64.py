@@ -1,4 +1,4 @@
-"""x64: a stack is unwound as Windows does it, with the unwind data that compilers leave in .pdata and .xdata.
+"""x64: stacks are unwound as Windows does it, with the unwind data that compilers put into .pdata and .xdata.
 
 The registers of the caller are computed and never guessed. Where a byte is missing or makes no sense, `NotHeld` ends
 the walk: a frame that is marked `cfi` must be right.
@@ -19,11 +19,11 @@ from triage.readers.minidump.streams import Registers
 WORD = 8
 RSP = 4
 _TOP = 1 << 64
-# In the order of their numbers in instructions, in unwind codes and in a stored context, where rip follows.
+# In the order of their numbers in instructions, in unwind codes and in a stored context, where rip comes next.
 _NAMES = ("rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi", *(f"r{number}" for number in range(8, 16)))
 
 _MAX_CHAIN = 32
-# Further in than any prolog reaches: all of it has run.
+# Longer than any prolog: all of it has run.
 _WHOLE_PROLOG = 0x100
 _PUSH, _ALLOC_LARGE, _ALLOC_SMALL, _SET_FRAME, _SAVE, _SAVE_FAR = 0, 1, 2, 3, 4, 5
 _EPILOG, _SPARE, _SAVE_XMM, _SAVE_XMM_FAR, _MACHINE_FRAME = 6, 7, 8, 9, 10
@@ -32,14 +32,14 @@ _EPILOG, _SPARE, _SAVE_XMM, _SAVE_XMM_FAR, _MACHINE_FRAME = 6, 7, 8, 9, 10
 _LONGEST_EPILOG = 48
 _MAX_POPS = 16
 
-# The stack probe of GCC has no unwind data and yet pushes rcx and rax, which it pops again at this distance. Each stack
-# overflow of a library that GCC built is found in it.
+# The stack probe of GCC has no unwind data and still pushes rcx and rax, which it pops again at this distance. A stack
+# overflow in a library built by GCC is always in this probe.
 _PROBE = bytes.fromhex("5150483d00100000488d4c2418")
 _PROBE_PUSHED = range(2, 0x30)
 
 
 class RegisterFile:
-    """The registers while a stack is unwound, by number, with the memory they point to."""
+    """The registers during unwinding, by number, with the memory they point to."""
 
     def __init__(self, memory: AddressSpace, pc: int, registers: list[int]) -> None:
         self.memory = memory
@@ -54,7 +54,7 @@ class RegisterFile:
         return int.from_bytes(data, "little")
 
     def pop(self) -> int:
-        """Take the word on top off the stack."""
+        """Take the top word off the stack."""
         value = self.word(self.registers[RSP])
         self.move_stack(WORD)
         return value
@@ -75,7 +75,7 @@ def registers_in(context: bytes) -> Registers:
 
 
 def caller(code: Code, registers: Registers, *, called: bool) -> Caller | None:
-    """The caller by unwind data, or on top of the stack where a function has none."""
+    """The caller by unwind data, or from the top of the stack if a function has none."""
     numbered = [registers.values.get(name, 0) for name in _NAMES]
     numbered[RSP] = registers.sp
     state = RegisterFile(code.memory, registers.pc, numbered)
@@ -90,7 +90,7 @@ def caller(code: Code, registers: Registers, *, called: bool) -> Caller | None:
 
 
 def _step(code: Code, state: RegisterFile, *, called: bool) -> tuple[Trust, bool]:
-    """Move the registers to the caller: how that was done, and whether the caller was calling."""
+    """Move the registers to the caller; returns how, and whether the caller was calling."""
     at = state.pc - 1 if called else state.pc
     module = code.modules.at(at)
     if module is None:
@@ -103,31 +103,31 @@ def _step(code: Code, state: RegisterFile, *, called: bool) -> tuple[Trust, bool
     if function is not None:
         return "cfi", not unwind(state, image, module.base, function, interrupted=not called)
     if called or not image.is_code(at - module.base):
-        raise NotHeld  # a function without unwind data calls nobody
+        raise NotHeld  # a function without unwind data calls nothing
     _leave_leaf(state, image, module.base)
     return "leaf", True
 
 
 def _is_caller(code: Code, pc: int) -> bool:
-    """Whether a call ends at an address; where that cannot be seen, whether it is in a module at least."""
+    """Whether a call ends at an address; if that cannot be seen, whether the address is at least in a module."""
     is_call = x86.is_return_address(code, pc)
     return bool(is_call) or (is_call is None and code.modules.at(pc - 1) is not None)
 
 
 def may_return_to(code: Code, address: int) -> bool:
-    """Whether there can be a call before an address; calls are coded as on x86."""
+    """Whether there can be a call before an address; calls are encoded as on x86."""
     return x86.may_return_to(code, address)
 
 
 def _leave_nowhere(code: Code, state: RegisterFile, *, called: bool) -> None:
-    """Undo a call to an address without code: the caller is on top of the stack, if a call instruction proves it."""
+    """Undo a call to an address without code: the caller is on top of the stack if a call instruction proves it."""
     state.step_out()
     if called or not x86.is_return_address(code, state.pc):
         raise NotHeld
 
 
 def _leave_leaf(state: RegisterFile, image: Image, base: int) -> None:
-    """Leave a function without unwind data, which by the rules of x64 leaves the stack alone."""
+    """Leave a function without unwind data, which by the x64 rules does not change the stack."""
     if _in_probe(image, state.pc - base):
         state.move_stack(2 * WORD)
     state.step_out()
@@ -143,7 +143,7 @@ def _in_probe(image: Image, at: int) -> bool:
 
 
 class UnwindCode(NamedTuple):
-    """One thing that a prolog does, undone in this order. `at` is the offset behind the instruction that does it."""
+    """One step of a prolog, in the order of undoing. `at` is the offset after the instruction that does it."""
 
     at: int
     operation: int
@@ -161,7 +161,7 @@ class UnwindInfo(NamedTuple):
 
 
 def unwind(state: RegisterFile, image: Image, base: int, function: Function, *, interrupted: bool) -> bool:
-    """Move the registers from a function to its caller. True where the caller was interrupted, not calling.
+    """Move the registers from a function to its caller. True if the caller was interrupted, not calling.
 
     `interrupted` says that the pc is the instruction that was running and not one to return to: it may then be in an
     epilog. It may be in a prolog either way, since large prologs call a function that probes the stack.
@@ -187,7 +187,7 @@ def unwind(state: RegisterFile, image: Image, base: int, function: Function, *, 
 
 
 def _undo(state: RegisterFile, info: UnwindInfo, done: int) -> bool:
-    """Undo what a prolog has done; codes behind `done` have not run yet. True at a machine frame, which ends it."""
+    """Undo what a prolog has done; codes after `done` have not run yet. True at a machine frame, which ends it."""
     registers = state.registers
     frame = registers[RSP]
     has_frame = any(code.operation == _SET_FRAME and code.at <= done for code in info.codes)
@@ -207,14 +207,14 @@ def _undo(state: RegisterFile, info: UnwindInfo, done: int) -> bool:
         elif code.operation in (_SAVE, _SAVE_FAR):
             registers[code.info] = state.word((frame + code.operand) % _TOP)
         elif code.operation == _MACHINE_FRAME:
-            pushed = registers[RSP] + (WORD if code.info else 0)  # an error code lies before it
+            pushed = registers[RSP] + (WORD if code.info else 0)  # an error code comes before it
             state.pc, registers[RSP] = state.word(pushed), state.word(pushed + 3 * WORD)
             return True
     return False
 
 
 def read_unwind_info(image: Image, rva: int) -> UnwindInfo:
-    """The unwind data at an address; `NotHeld` where it is missing or of an unknown kind."""
+    """The unwind data at an address; `NotHeld` if it is missing or of an unknown kind."""
     head = image.read_exactly(rva, 4)
     version, prolog, count = head[0] & 7, head[1], head[2]
     if version not in (1, 2) or rva % 4:
@@ -243,14 +243,14 @@ def _codes(slots: bytes, version: int) -> tuple[UnwindCode, ...]:
 
 
 def _slots_of(operation: int, info: int, version: int) -> int:
-    """How many slots of two bytes a code takes."""
+    """How many two-byte slots a code takes."""
     if operation in (_ALLOC_LARGE, _MACHINE_FRAME) and info > 1:
         raise NotHeld
     if operation == _ALLOC_LARGE:
         return 3 if info else 2
     if operation in (_PUSH, _ALLOC_SMALL, _SET_FRAME, _MACHINE_FRAME):
         return 1
-    if operation == _EPILOG:  # in version 1 this number meant the saving of half an XMM register
+    if operation == _EPILOG:  # in version 1 this number meant saving half an XMM register
         return 1 if version == 2 else 2
     if operation in (_SAVE, _SAVE_XMM):
         return 2
@@ -259,8 +259,8 @@ def _slots_of(operation: int, info: int, version: int) -> int:
     raise NotHeld
 
 
-# Epilogs, where the stack is already half taken down. Windows knows one by its instructions, and so do we: at most one
-# `add rsp` or `lea rsp`, then pops, then a return or a jump out of the function. It has no other form.
+# In an epilog part of the frame is already gone. Windows recognises one by its instructions, and so do we: at most one
+# `add rsp` or `lea rsp`, then pops, then a return or a jump out of the function. There is no other form.
 
 
 class _Epilog(NamedTuple):
@@ -272,7 +272,7 @@ class _Epilog(NamedTuple):
 
 
 def _leave_epilog(state: RegisterFile, image: Image, image_base: int, function: Function) -> bool:
-    """If the pc is in an epilog of this function, do the rest of it and answer True; else change nothing."""
+    """If the pc is in an epilog of this function, do the rest of it and return True; else change nothing."""
     at = state.pc - image_base
     epilog = _epilog(_code(state, image, at, min(_LONGEST_EPILOG, function.end - at)), at, image, function)
     if epilog is None:
@@ -288,7 +288,7 @@ def _leave_epilog(state: RegisterFile, image: Image, image_base: int, function: 
 
 
 def _code(state: RegisterFile, image: Image, at: int, size: int) -> bytes:
-    """The instructions from the pc on, as the process had them if the dump holds them."""
+    """The instructions from the pc on, from the memory of the process if the dump holds it."""
     in_dump, in_image = state.memory.read(state.pc, size), image.read(at, size)
     code = in_dump if len(in_dump) >= len(in_image) else in_image
     if not code:
@@ -333,7 +333,7 @@ def _stack_adjustment(code: bytes) -> tuple[int | None, int, int]:
 
 def _leaves(code: bytes, at: int, image: Image, function: Function, *, bare: bool) -> bool:
     """Whether an instruction leaves the function: a return, or a jump to somewhere else."""
-    if code[:1] == b"\xc2":  # takes more off the stack than the address, which no x64 compiler does
+    if code[:1] == b"\xc2":  # takes more than the address off the stack, which no x64 compiler does
         raise NotHeld
     if code[:1] == b"\xc3" or code[:2] in (b"\xf3\xc3", b"\xf2\xc3"):
         return True
@@ -343,20 +343,20 @@ def _leaves(code: bytes, at: int, image: Image, function: Function, *, bare: boo
         return _jumps_out(at + 5 + _signed(code[1:5]), image, function, bare)
     if code[:2] == b"\xff\x25":
         return True
-    # Compilers leave by a pointer with a REX.W that the jump does not need: by it a switch is told from an epilog.
+    # Compilers leave through a pointer with a REX.W that the jump does not need: that tells an epilog from a switch.
     return len(code) > 2 and code[0] in (0x48, 0x49) and code[1] == 0xFF and (code[2] >> 3) & 7 == 4
 
 
 def _jumps_out(target: int, image: Image, function: Function, bare: bool) -> bool:
     whole = primary(image, function)
     if target == whole.begin and function == whole:
-        return True  # calls itself again as its last act
+        return True  # a tail call to itself
     if function.begin <= target < function.end:
         return False
     there = image.function_at(target) if image.is_code(target) else None
     if there and primary(image, there) == whole:
         return False
-    if bare:  # a last call, or a jump to a cold part that says nothing of where it belongs
+    if bare:  # a tail call, or a jump to a cold part that does not say where it belongs
         raise NotHeld
     return True
 

@@ -8,7 +8,7 @@ from triage.readers.minidump.processor import Caller, Code, linked_caller
 from triage.readers.minidump.streams import Registers
 
 WORD = 8
-# Return addresses are signed in the bits that no address uses.
+# Return addresses are signed in the bits that addresses do not use.
 _ADDRESS_BITS = (1 << 47) - 1
 _NAMES = (*(f"x{number}" for number in range(29)), "fp", "lr", "sp", "pc")
 
@@ -20,7 +20,7 @@ def registers_in(context: bytes) -> Registers:
 
 
 def caller(code: Code, registers: Registers, *, called: bool) -> Caller | None:
-    """The caller by x29; by the link register, where a call went to an address without code."""
+    """The caller by x29; by the link register if a call went to an address without code."""
     if not called and code.modules.at(registers.pc) is None:
         pc = registers.values.get("lr", registers.values.get("x30", 0)) & _ADDRESS_BITS
         if pc and _is_caller(code, pc):
@@ -29,7 +29,7 @@ def caller(code: Code, registers: Registers, *, called: bool) -> Caller | None:
 
 
 def _is_caller(code: Code, pc: int) -> bool:
-    """Whether an address is one of code, as far as the image of its module tells."""
+    """Whether an address is in code, as far as the image of its module shows."""
     module = code.modules.at(pc - 1)
     image = code.image(module) if module else None
     return module is not None and pc % 4 == 0 and (image is None or image.is_code(pc - 1 - module.base))

@@ -1,20 +1,19 @@
-"""The Python frames of a thread, read out of the memory of CPython in a dump that holds all of it.
+"""The Python frames of a thread, read from the memory of CPython in a dump that holds all of it.
 
-The way leads from `_PyRuntime`, which the Python DLL exports, to the interpreters, to the thread with the same number
-and to its frames. Where each of them keeps the next is in `LAYOUTS`; the line comes from the table of the code object.
+`_PyRuntime`, which the Python DLL exports, leads to the interpreters, these to the thread with the same id, and that to
+its frames. `LAYOUTS` has the offsets of the pointers; the line comes from the table of the code object.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from triage.crash import PythonFrame
 from triage.readers.minidump.memory import AddressSpace, NotHeld
-from triage.readers.minidump.module_list import Module
-from triage.readers.minidump.pe import ExportTable
-from triage.readers.minidump.pe_files import Images
+from triage.readers.minidump.pe import ExportTable, Images
+from triage.readers.minidump.streams import Module
 
 MAX_PYTHON_FRAMES = 256
 _PYTHON_DLL = re.compile(r"python3(\d{1,2})\.dll", re.IGNORECASE)
@@ -23,22 +22,24 @@ _MAX_TEXT, _MAX_TABLE = 4096, 1 << 20
 _INTERPRETER_NEXT, _THREAD_NEXT, _THREAD_INTERPRETER = 0, 8, 16
 _LENGTH, _STATE, _BYTES_DATA = 16, 32, 32
 _ENCODINGS = {1: "latin-1", 2: "utf-16-le", 4: "utf-32-le"}
-_FULL = "a dump with full memory (MiniDumpWithFullMemory, or procdump -ma) holds them"
 # The kinds of entries in the line table of 3.11 and later.
 _NO_LINE, _LONG, _NO_COLUMNS = 15, 14, 13
 _ONE_LINE = range(10, 13)
 
 
+LineTable = Literal["lnotab", "linetable", "locations"]
+
+
 class Layout(NamedTuple):
     """Offsets in bytes, in the 64-bit builds of one version for Windows.
 
-    `lines` names the form of the line table: lnotab, linetable (3.10) or locations (3.11 on). `current` leads from a
+    `lines` is the form of the line table: lnotab, linetable (3.10) or locations (from 3.11). `current` leads from a
     thread to its frame, from 3.11 on by way of the C frame, which keeps it at `current_in`. `position` is the last
     instruction: its address where `code_instructions` says where those begin, else its number. Frames whose owner is
     `no_code_owner` (offset, value) are of C and have no code.
     """
 
-    lines: str
+    lines: LineTable
     runtime_interpreters: int
     interpreter_threads: int
     thread_id: int
@@ -114,32 +115,43 @@ LAYOUTS = {
 }
 
 
+NoFrames = Literal[
+    "no-python",
+    # the offsets of this version are not known
+    "unknown-version",
+    "runtime-not-held",
+    "memory-not-held",
+    "thread-without-python",
+    "no-function",
+]
+
+
 class PythonStack(NamedTuple):
-    """The Python frames of a thread, innermost first, or a sentence that says why there are none."""
+    """The Python frames of a thread, innermost first, or why there are none."""
 
     frames: tuple[PythonFrame, ...] = ()
-    reason: str | None = None
+    reason: NoFrames | None = None
+    unknown_version: tuple[int, int] | None = None
 
 
 def python_frames(modules: Iterable[Module], memory: AddressSpace, thread_id: int, images: Images) -> PythonStack:
     """The Python frames of a thread of a 64-bit Windows process."""
     found = next(((module, match) for module in modules if (match := _PYTHON_DLL.fullmatch(module.file))), None)
     if found is None:
-        return PythonStack((), "no Python DLL is loaded in this process")
+        return PythonStack((), "no-python")
     module, match = found
     version = (3, int(match[1]))
     layout = LAYOUTS.get(version)
     if layout is None:
-        known = ", ".join(f"{major}.{minor}" for major, minor in LAYOUTS)
-        return PythonStack((), f"those of Python 3.{version[1]} cannot be read, only {known}")
+        return PythonStack((), "unknown-version", version)
     image = images.image(module)
     runtime = ExportTable(image).addresses.get("_PyRuntime") if image else None
     if runtime is None:
-        return PythonStack((), f"this dump does not hold them; {_FULL}")
+        return PythonStack((), "runtime-not-held")
     try:
         return _Interpreter(memory, layout).stack(module.base + runtime, thread_id)
     except NotHeld:
-        return PythonStack((), f"this dump does not hold the interpreter's memory; {_FULL}")
+        return PythonStack((), "memory-not-held")
 
 
 class _Interpreter:
@@ -154,7 +166,7 @@ class _Interpreter:
             (at for at in self._threads(runtime) if self._number(at + self._layout.thread_id) == thread_id), 0
         )
         if not thread:
-            return PythonStack((), "the thread that crashed was not running Python")
+            return PythonStack((), "thread-without-python")
         frames: list[PythonFrame] = []
         try:
             for frame in self._frames(thread):
@@ -163,7 +175,7 @@ class _Interpreter:
             if not frames:
                 raise
         if not frames:
-            return PythonStack((), "the thread that crashed was in no Python function")
+            return PythonStack((), "no-function")
         return PythonStack(tuple(frames))
 
     def _threads(self, runtime: int) -> Iterator[int]:
@@ -171,7 +183,7 @@ class _Interpreter:
         for interpreter in interpreters:
             for thread in self._linked(interpreter + self._layout.interpreter_threads, _THREAD_NEXT, _MAX_THREADS):
                 if self._pointer(thread + _THREAD_INTERPRETER) != interpreter:
-                    raise NotHeld  # not what this version looks like
+                    raise NotHeld  # this version does not look like that
                 yield thread
 
     def _linked(self, head: int, next_at: int, limit: int) -> Iterator[int]:
@@ -235,8 +247,8 @@ class _Interpreter:
         return data
 
 
-def line_of(form: str, table: bytes, first_line: int, instruction: int) -> int | None:
-    """The line of an instruction, counted in units of two bytes; None where the compiler gave it none."""
+def line_of(form: LineTable, table: bytes, first_line: int, instruction: int) -> int | None:
+    """The line of an instruction, counted in units of two bytes; None if the compiler gave it none."""
     if form == "locations":
         return _by_ranges(_locations(table), first_line, instruction)
     if form == "linetable":
@@ -245,7 +257,7 @@ def line_of(form: str, table: bytes, first_line: int, instruction: int) -> int |
 
 
 def _by_ranges(ranges: Iterator[tuple[int, int, bool]], first_line: int, instruction: int) -> int | None:
-    """`ranges` are a length, the step to its line, and whether it has a line at all."""
+    """Each of `ranges` is a length, the step to its line, and whether it has a line at all."""
     line, start = first_line, 0
     for length, step, has_line in ranges:
         line += step
@@ -267,7 +279,7 @@ def _by_steps(table: bytes, first_line: int, instruction: int) -> int:
 
 
 def _pairs(table: bytes) -> Iterator[tuple[int, int, bool]]:
-    """3.10: pairs of a length in bytes of code and a step in lines, where -128 says that there is no line."""
+    """3.10: pairs of a length in bytes of code and a step in lines, where -128 means that there is no line."""
     for index in range(0, len(table) - 1, 2):
         step = _signed(table[index + 1])
         yield table[index] // 2, 0 if step == -128 else step, step != -128
@@ -292,7 +304,7 @@ def _locations(table: bytes) -> Iterator[tuple[int, int, bool]]:
 
 
 def _varint(table: bytes, at: int) -> int:
-    """A number in pieces of six bits, the lowest first; the seventh says that another piece follows."""
+    """A number in pieces of six bits, the lowest first; the seventh bit means that another piece follows."""
     value = shift = 0
     for byte in table[at : at + 6]:
         value |= (byte & 63) << shift

@@ -1,7 +1,7 @@
 """The file of a minidump, mapped and never loaded: header, directory, streams, strings, each checked against its end.
 
-Nothing in here raises over a broken part: what can't be read is a note, and the rest goes on. Only a file that is no
-minidump at all is refused.
+Nothing in here raises over a broken part: what can't be read becomes a note, and reading goes on. Only a file that is
+not a minidump at all is refused.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ NAMES = {
     THREAD_NAMES: "thread names",
     MAPS: "memory map",
 }
-# Without any of these nothing is known of a process.
+# Without any of these nothing is known about a process.
 _TELLING = {THREADS, MODULES, MEMORY, EXCEPTION, SYSTEM, MEMORY64, MISC}
 
 
 class NotAMinidump(ValueError):
-    """The file is no minidump; the text says why in a few words."""
+    """The file is not a minidump; the text says why in a few words."""
 
 
 class Extent(NamedTuple):
@@ -63,7 +63,7 @@ class Extent(NamedTuple):
 
 
 class DumpFile:
-    """A minidump that is open while the `with` block runs. `notes` has what was wrong with it, in plain words."""
+    """A minidump that is open while the `with` block runs. `notes` says what is wrong with it, in plain words."""
 
     def __init__(self, path: str) -> None:
         self.notes: list[str] = []
@@ -98,20 +98,20 @@ class DumpFile:
         return bool(self.flags & _FULL_MEMORY)
 
     def note(self, text: str, stream: int | None = None) -> None:
-        """Keep in mind what is wrong; `stream` is the one that can't be believed to be whole any more."""
+        """Remember what is wrong; `stream` is the one that may not be whole."""
         if stream is not None:
             self.broken.add(stream)
         if len(self.notes) < _MOST_NOTES and text not in self.notes:
             self.notes.append(text)
 
     def at(self, offset: int, size: int) -> bytes:
-        """The bytes at an offset; fewer, or none, where the file ends before."""
+        """The bytes at an offset; fewer, or none, if the file ends before."""
         if offset < 0 or size <= 0 or offset >= self.size:
             return b""
         return self._bytes[offset : min(offset + size, self.size)]
 
     def stream(self, kind: int, most: int = _LONGEST_STREAM) -> bytes:
-        """The bytes of a stream, as many of them as are there; empty without one."""
+        """The bytes of a stream, as many as are there; empty without one."""
         extent = self.streams.get(kind)
         if extent is None:
             return b""
@@ -191,7 +191,7 @@ class DumpFile:
 
 
 def clean(text: str) -> str:
-    """A text of a dump up to its end mark, without the halves of characters that no output can carry."""
+    """A text of a dump up to its NUL, without lone surrogates, which cannot be printed."""
     text = text.partition("\0")[0]
     return text.encode("utf-8", "replace").decode("utf-8") if not text.isascii() else text
 

@@ -1,10 +1,11 @@
-"""The memory that a dump holds, and what it says of the rest: which addresses were there at all, and for what."""
+"""The memory that a dump holds, and what it says about the rest: which addresses were in use, and for what."""
 
 from __future__ import annotations
 
 import struct
 from bisect import bisect_right
-from typing import NamedTuple, Protocol
+from collections.abc import Mapping
+from typing import Literal, NamedTuple, Protocol
 
 from triage.readers.minidump import file as parts
 from triage.readers.minidump.file import DumpFile
@@ -18,40 +19,41 @@ _MOST_REGIONS = 1 << 17
 _LONGEST_READ = 16 << 20
 # Ranges may overlap, but no honest writer stores the same address more often than this.
 _OVERLAPS = 8
-_COMMIT, _RESERVE = 0x1000, 0x2000
+State = Literal["committed", "reserved", "free"]
+_STATES: Mapping[int, State] = {0x1000: "committed", 0x2000: "reserved"}
 _GUARD, _NO_ACCESS = 0x100, 0x01
 _EXECUTABLE = 0xF0
 
 
 class NotHeld(Exception):
-    """The bytes that would answer are missing or make no sense."""
+    """The bytes that are needed are missing or make no sense."""
 
 
 class AddressSpace(Protocol):
     """Bytes by address: the memory of a process as far as the dump holds it, or an image."""
 
     def read(self, address: int, size: int, /) -> bytes:
-        """The bytes at an address; fewer than asked, or none, where they are not held."""
+        """The bytes at an address; fewer than asked for, or none, where they are not held."""
         ...
 
 
 class MemoryRegion(NamedTuple):
-    """A range of addresses. `state` is committed, reserved or free; the rest is what could be done there."""
+    """A range of addresses, its state, and what could be done there."""
 
     start: int
     size: int
-    state: str
+    state: State
     guard: bool
     no_access: bool
     executable: bool
 
     def holds(self, address: int) -> bool:
-        """Whether an address lies in it."""
+        """Whether an address is in it."""
         return self.start <= address < self.start + self.size
 
 
 class DumpMemory:
-    """Reads addresses out of the dump. `missing` is how many bytes its lists promise that the file does not have."""
+    """Reads memory by address. `missing` is the number of bytes that the dump lists and the file does not have."""
 
     def __init__(self, dump: DumpFile) -> None:
         self._dump = dump
@@ -61,7 +63,7 @@ class DumpMemory:
         self._ranges = ranges
 
     def read(self, address: int, size: int) -> bytes:
-        """The bytes at an address; fewer than asked, or none, where the dump does not hold them."""
+        """The bytes at an address; fewer than asked for, or none, where the dump does not hold them."""
         wanted = min(size, _LONGEST_READ)
         pieces = []
         while wanted > 0:
@@ -93,7 +95,7 @@ class DumpMemory:
         return found
 
     def _full(self) -> list[tuple[int, int, int]]:
-        """The ranges of a dump with full memory, which lie one after the other."""
+        """The ranges of a dump with full memory, which follow one another."""
         data = self._dump.stream(parts.MEMORY64)
         if len(data) < 16:
             return []
@@ -107,7 +109,7 @@ class DumpMemory:
 
 
 class MemoryRegions:
-    """What the addresses of the process were for, where the dump tells it."""
+    """What the addresses of the process were used for, if the dump says so."""
 
     def __init__(self, dump: DumpFile) -> None:
         records = dump.headed_records(parts.REGIONS, _REGION, _MOST_REGIONS)
@@ -123,7 +125,7 @@ class MemoryRegions:
 
 def _region(record: tuple[int, ...]) -> MemoryRegion:
     start, _, _, _, size, state, protection, *_ = record
-    named = {_COMMIT: "committed", _RESERVE: "reserved"}.get(state, "free")
+    named = _STATES.get(state, "free")
     return MemoryRegion(
         start,
         size,

@@ -1,15 +1,23 @@
-"""A PE image (a DLL or a program of Windows): its header, unwind table, exports and delayed imports.
+"""PE images, the DLLs and programs of Windows: where they are found, their unwind table, exports and delayed imports.
 
-It is read by relative virtual address, out of its file or out of the dump. Nothing here believes the image: every read
-may come back short, and every count is bounded.
+An image is read by relative virtual address, from its file or from the dump. It is not trusted: every read may come
+back short, and every count is bounded. A file counts only if it is the very build that was loaded (same timestamp, same
+size): unwinding with another build would give frames that look right and are wrong.
 """
 
 from __future__ import annotations
 
+import mmap
+import os
+import re
+import stat
 import struct
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import Literal, NamedTuple, Protocol
 
 from triage.readers.minidump.memory import AddressSpace, NotHeld
+from triage.readers.minidump.streams import Module
+from triage.stacks.untrusted_paths import UntrustedPaths
 
 EXPORTS, UNWIND_TABLE, DELAY_IMPORTS = 0, 3, 13
 _MAX_SECTIONS = 96
@@ -25,10 +33,15 @@ _MAX_CHAIN = 32
 _CHAINED = 0x4
 _MAX_DELAYED = 512
 _BY_ADDRESS = 1  # an attribute of a delayed import: its fields count from the start of the image
+_SUFFIXES = (".dll", ".exe", ".pyd", ".drv", ".ocx", ".cpl", ".sys")
+_MAX_FILES_LOOKED_AT = 200_000
+_MAX_SAME_NAME = 16
+# Opening \\server\share or \??\UNC would contact another machine, so only paths on drives are opened.
+_ON_A_DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 
 
-class InMemory:
-    """The image as the process had it, as far as the dump holds that memory."""
+class _InMemory:
+    """The image in the memory of the process, as far as the dump holds it."""
 
     def __init__(self, memory: AddressSpace, base: int) -> None:
         self._memory = memory
@@ -37,6 +50,28 @@ class InMemory:
     def read(self, rva: int, size: int) -> bytes:
         """The bytes at an address of the image."""
         return self._memory.read(self._base + rva, size) if rva >= 0 and size > 0 else b""
+
+
+class _InFile:
+    """The image in its file: each section is read from its place there."""
+
+    def __init__(self, data: mmap.mmap) -> None:
+        self._data = data
+        self.header: Header | None = None
+
+    def read(self, rva: int, size: int) -> bytes:
+        """The bytes at an address of the image."""
+        if rva < 0 or size <= 0 or self._data.closed:
+            return b""
+        if self.header is None or rva < self.header.header_size:
+            return self._data[rva : rva + size]
+        for section in self.header.sections:
+            if section.holds(rva):
+                within = rva - section.rva
+                length = min(size, section.file_size - within, section.size - within)
+                start = section.file_offset + within
+                return self._data[start : start + length] if length > 0 else b""
+        return b""
 
 
 class Section(NamedTuple):
@@ -49,12 +84,12 @@ class Section(NamedTuple):
     executable: bool
 
     def holds(self, rva: int) -> bool:
-        """Whether an address lies in it."""
+        """Whether an address is in it."""
         return self.rva <= rva < self.rva + self.size
 
 
 class Header(NamedTuple):
-    """What the PE header tells. `timestamp` and `size` identify the build; `directories` are (address, size) pairs."""
+    """The PE header. `timestamp` and `size` identify the build; `directories` are (address, size) pairs."""
 
     machine: int
     timestamp: int
@@ -75,19 +110,19 @@ class Function(NamedTuple):
 
 
 class Image:
-    """One image. `kind` says where its bytes come from: file or dump."""
+    """One image; `kind` is where its bytes come from."""
 
-    def __init__(self, header: Header, held: AddressSpace, kind: str) -> None:
+    def __init__(self, header: Header, held: AddressSpace, kind: Literal["file", "dump"]) -> None:
         self.header = header
         self.kind = kind
         self._bytes = held
 
     def read(self, rva: int, size: int) -> bytes:
-        """The bytes at an address of the image; fewer than asked, or none, where they are not held."""
+        """The bytes at an address of the image; fewer than asked for, or none, where they are not held."""
         return self._bytes.read(rva, size)
 
     def read_exactly(self, rva: int, size: int) -> bytes:
-        """The bytes at an address, all of them; `NotHeld` where one is missing."""
+        """All bytes at an address; `NotHeld` if one is missing."""
         data = self._bytes.read(rva, size)
         if len(data) != size:
             raise NotHeld
@@ -99,15 +134,15 @@ class Image:
         return data.decode("ascii", "replace") if end else None
 
     def directory(self, number: int) -> tuple[int, int]:
-        """Address and size of one of the tables that the header points to; (0, 0) where there is none."""
+        """Address and size of one of the tables that the header points to; (0, 0) if there is none."""
         return self.header.directories[number] if number < len(self.header.directories) else (0, 0)
 
     def is_code(self, rva: int) -> bool:
-        """Whether an address lies in a section that may be executed."""
+        """Whether an address is in an executable section."""
         return any(section.executable and section.holds(rva) for section in self.header.sections)
 
     def function_at(self, rva: int) -> Function | None:
-        """The entry of the unwind table that covers an address; None where the table is there and has none.
+        """The entry of the unwind table that covers an address; None if the table is there and has none.
 
         Found by bisection on the bytes: the table of a large library has a million entries.
         """
@@ -132,13 +167,13 @@ class Image:
 
 def memory_image(memory: AddressSpace, base: int) -> Image | None:
     """The image at an address of the dump's own memory, if its header is held there."""
-    held = InMemory(memory, base)
+    held = _InMemory(memory, base)
     header = read_header(held)
     return Image(header, held, "dump") if header else None
 
 
 def read_header(held: AddressSpace) -> Header | None:
-    """The PE header of some bytes, or None where they are not a PE image."""
+    """The PE header of some bytes, or None if they are not a PE image."""
     start = held.read(0, _PAGE)
     if len(start) < 0x40 or start[:2] != b"MZ":
         return None
@@ -177,7 +212,7 @@ def _parse_header(data: bytes) -> Header | None:
 def _section(data: bytes, at: int) -> Section:
     size, rva, file_size, file_offset = struct.unpack_from("<IIII", data, at + 8)
     (flags,) = struct.unpack_from("<I", data, at + 36)
-    # The loader rounds the place in the file down to whole disk sectors.
+    # The loader rounds the offset in the file down to whole disk sectors.
     return Section(rva, size or file_size, file_offset & ~0x1FF, file_size, bool(flags & _EXECUTABLE))
 
 
@@ -231,7 +266,7 @@ class ExportTable:
         places = struct.unpack(f"<{name_count}I", image.read_exactly(names, 4 * name_count)) if name_count else ()
         numbers = struct.unpack(f"<{name_count}H", image.read_exactly(ordinals, 2 * name_count)) if name_count else ()
         for place, number in zip(places, numbers, strict=True):
-            if number >= count or table <= where[number] < table + size:  # in the table itself: a forwarder's text
+            if number >= count or table <= where[number] < table + size:  # in the table itself: the text of a forwarder
                 continue
             name = image.text(place)
             if name:
@@ -254,7 +289,7 @@ def exact_name(image: Image, exports: ExportTable, rva: int) -> ExactName | None
 
 
 def delay_imports(image: Image) -> tuple[str, ...]:
-    """The DLLs that an image loads only when they are first called."""
+    """The DLLs that an image loads only when they are first used."""
     table, _ = image.directory(DELAY_IMPORTS)
     names = []
     for number in range(_MAX_DELAYED if table else 0):
@@ -266,3 +301,129 @@ def delay_imports(image: Image) -> tuple[str, ...]:
         if text:
             names.append(text)
     return tuple(names)
+
+
+class Images(Protocol):
+    """A source of the images of modules."""
+
+    def image(self, module: Module) -> Image | None:
+        """The image of a module, if it is found anywhere."""
+        ...
+
+
+class ImageFinder:
+    """Finds the image of a module: at its own path, in the given directories, or in the dump's memory.
+
+    `notes` has a sentence for each file that was found and not used, and for what was left out.
+    """
+
+    def __init__(self, memory: AddressSpace | None = None, directories: Iterable[str] = ()) -> None:
+        self._memory = memory
+        self._directories = tuple(directories)
+        self._by_name: dict[str, list[str]] | None = None
+        self._images: dict[Module, Image | None] = {}
+        self._open: list[mmap.mmap] = []
+        self._files = UntrustedPaths(*self._directories)
+        self.notes: list[str] = []
+
+    def __enter__(self) -> ImageFinder:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the files; images from files are empty afterwards."""
+        self._images.clear()
+        for data in self._open:
+            data.close()
+        self._open.clear()
+
+    def image(self, module: Module) -> Image | None:
+        """The image of a module, if it is found anywhere."""
+        if module not in self._images:
+            self._images[module] = self._from_file(module) or self._from_memory(module)
+        return self._images[module]
+
+    def _from_memory(self, module: Module) -> Image | None:
+        image = memory_image(self._memory, module.base) if self._memory else None
+        return image if image and _is_build_of(image.header, module) else None
+
+    def _from_file(self, module: Module) -> Image | None:
+        other_builds = []
+        for path in self._candidates(module):
+            image = self._read_file(path)
+            if image and _is_build_of(image.header, module):
+                return image
+            if image:
+                other_builds.append(path)
+        if other_builds:
+            self.notes.append(
+                f"{module.file} was found, but it is another build than the one that was loaded "
+                f"(timestamp 0x{module.timestamp:08X}, size {module.size:,}), so it is not used: {other_builds[0]}"
+            )
+        return None
+
+    def _candidates(self, module: Module) -> Iterator[str]:
+        if path := self._named(module.name):
+            yield path
+        if self._directories and self._by_name is None:
+            self._by_name = self._index()
+        yield from (self._by_name or {}).get(module.file.lower(), [])
+
+    def _named(self, name: str) -> str | None:
+        """The file at the path that the dump has for it, if it may be opened."""
+        if not local_path(name):
+            return None
+        return name if os.name == "nt" else self._files.look(name).real
+
+    def _index(self) -> dict[str, list[str]]:
+        by_name: dict[str, list[str]] = {}
+        looked_at = 0
+        for directory in self._directories:
+            if not os.path.isdir(directory):
+                self.notes.append(f"{directory} is no directory: no library was looked for there")
+            for folder, _, names in os.walk(directory):
+                looked_at += len(names)
+                if looked_at > _MAX_FILES_LOOKED_AT:
+                    self.notes.append(
+                        f"{directory} holds too many files: only the first {_MAX_FILES_LOOKED_AT:,} were looked at; "
+                        "name a folder further in"
+                    )
+                    return by_name
+                for name in names:
+                    if name.lower().endswith(_SUFFIXES):
+                        same = by_name.setdefault(name.lower(), [])
+                        if len(same) < _MAX_SAME_NAME:
+                            same.append(os.path.join(folder, name))
+        return by_name
+
+    def _read_file(self, path: str) -> Image | None:
+        try:
+            if not stat.S_ISREG(os.stat(path).st_mode):
+                return None
+            with open(path, "rb") as file:
+                data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        except (OSError, ValueError):  # gone, forbidden, empty, or a name that no system allows
+            return None
+        held = _InFile(data)
+        held.header = read_header(held)
+        if held.header is None:
+            data.close()
+            return None
+        self._open.append(data)
+        return Image(held.header, held, "file")
+
+
+def local_path(name: str, windows: bool = os.name == "nt") -> bool:
+    """Whether the path of a module can be opened here without contacting another machine."""
+    if "\0" in name:
+        return False
+    return bool(_ON_A_DRIVE.match(name)) if windows else name.startswith("/")
+
+
+def _is_build_of(header: Header, module: Module) -> bool:
+    """Whether an image is the build that was loaded; without a timestamp the checksum decides."""
+    if header.size != module.size or header.timestamp != module.timestamp:
+        return False
+    return bool(module.timestamp) or bool(module.checksum and module.checksum == header.checksum)

@@ -1,4 +1,4 @@
-"""What the modules of the processors share: the questions they answer, and stacks linked by frame pointers."""
+"""What the modules for the processors share: what each must provide, and stacks linked by frame pointers."""
 
 from __future__ import annotations
 
@@ -7,16 +7,14 @@ from typing import NamedTuple, Protocol
 
 from triage.crash import Trust
 from triage.readers.minidump.memory import AddressSpace
-from triage.readers.minidump.module_list import Module, ModuleMap
-from triage.readers.minidump.pe import Image
-from triage.readers.minidump.pe_files import Images
-from triage.readers.minidump.streams import Registers
+from triage.readers.minidump.pe import Image, Images
+from triage.readers.minidump.streams import Module, ModuleMap, Registers
 
 _LARGEST_FRAME = 1 << 20
 
 
 class Code:
-    """The code of a process: its modules, their images as far as they are found, and what the dump holds itself."""
+    """The code of a process: its modules, their images if found, and the memory in the dump."""
 
     def __init__(self, modules: ModuleMap, memory: AddressSpace, images: Images) -> None:
         self.modules = modules
@@ -41,16 +39,16 @@ class Caller(NamedTuple):
 
 
 class Processor(Protocol):
-    """One kind of processor; the modules amd64, x86 and arm64 are these."""
+    """One kind of processor, implemented by the modules amd64, x86 and arm64."""
 
     WORD: int
 
     def registers_in(self, context: bytes, /) -> Registers:
-        """The registers in the stored context of a thread; raises struct.error where it is too short."""
+        """The registers in the stored context of a thread; raises struct.error if it is too short."""
         ...
 
     def caller(self, code: Code, registers: Registers, /, *, called: bool) -> Caller | None:
-        """Who called the function at the pc; None where that is not certain, `NotHeld` where bytes are missing.
+        """The caller of the function at the pc; None if that is not certain, `NotHeld` if bytes are missing.
 
         `called` says that the pc is a return address, and not the instruction that was running.
         """
@@ -64,7 +62,7 @@ class Processor(Protocol):
 def linked_caller(
     code: Code, registers: Registers, word: int, address_bits: int, may_return_to: Callable[[Code, int], bool]
 ) -> Caller | None:
-    """The caller by the frame pointer, which points to the saved one of the caller, with the return address behind it.
+    """The caller by the frame pointer, which points to the caller's saved one; the return address is next to it.
 
     A function that uses the register for something else breaks the chain, so each link must look like one: further up,
     not too far away, and back into code.

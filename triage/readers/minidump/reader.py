@@ -1,11 +1,12 @@
-"""A minidump -> Crash: who died of what, where, among which libraries, and what the dump cannot tell."""
+"""A minidump -> Crash: which thread died of what, where, with which libraries, and what the dump does not hold."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
+from triage import digits
 from triage.crash import (
     Crash,
     Dump,
@@ -22,22 +23,23 @@ from triage.crash import (
     RuntimeMessage,
 )
 from triage.readers.interface import Stream, Unreadable
-from triage.readers.minidump import death, module_list
 from triage.readers.minidump import file as parts
+from triage.readers.minidump.exception import (
+    fault_of,
+    missing_import,
+    stack_use,
+    status_of,
+    was_requested,
+    with_missing_library,
+)
 from triage.readers.minidump.file import DumpFile, NotAMinidump
+from triage.readers.minidump.integrity import contradictions_in, missing_in
 from triage.readers.minidump.memory import DumpMemory, MemoryRegions
-from triage.readers.minidump.module_list import Module
-from triage.readers.minidump.pe_files import ImageFinder
-from triage.readers.minidump.shortcomings import contradictions_in, missing_in
+from triage.readers.minidump.pe import ImageFinder
 from triage.readers.minidump.stored_frames import stored
 from triage.readers.minidump.streams import (
-    ExceptionRecord,
-    LinuxFacts,
-    MemoryFigures,
-    ProcessTimes,
-    Registers,
-    System,
-    ThreadRecord,
+    DumpFacts,
+    Module,
     assertion_of,
     comments_of,
     exception_of,
@@ -52,48 +54,21 @@ from triage.readers.minidump.streams import (
 )
 from triage.readers.minidump.walk import PROCESSORS, Threads, faulting_module
 from triage.readers.source import as_file
+from triage.stacks.libraries import libraries_with, loaded_twice
 
 _COMMIT_LIMIT = "commit limit (RAM and page file)"
+_PYTHON = re.compile(r"(?i)^(?:lib)?python(\d)\.?(\d+)(?:[td]|_d)?(?:\.dll|\.so)")
+_INTERPRETER = re.compile(r"(?i)^(?:vrt)?python(?:w|[\d.]+)?(?:_d)?(?:\.exe)?$")
+_CUDNN = re.compile(r"(?i)^cudnn64_(\d+)\.dll$")
+# NVIDIA numbers the files of CUDA like those of a driver, with the release of CUDA at the end: 6.14.11.11020 is 11.2.
+_OF_DRIVER = re.compile(r"^6\.14\.11\.(\d{4,5})$")
 _Frames = tuple[NativeFrame, ...]
-
-
-class DumpFacts(NamedTuple):
-    """What the streams say, before it is put into the words of a crash."""
-
-    system: System
-    times: ProcessTimes
-    figures: MemoryFigures
-    linux: LinuxFacts
-    modules: tuple[Module, ...]
-    unloaded: tuple[Module, ...]
-    threads: tuple[ThreadRecord, ...]
-    exception: ExceptionRecord | None
-    # the program asked for the dump itself and lived on
-    by_request: bool
-
-    @property
-    def crashed(self) -> ThreadRecord | None:
-        """The thread that the exception names."""
-        blamed = self.exception.thread_id if self.exception else None
-        return next((thread for thread in self.threads if thread.id == blamed), None)
-
-    @property
-    def registers(self) -> Registers | None:
-        """Those of the exception: the handler that writes a dump has moved on from where its thread crashed."""
-        if self.exception is not None and self.exception.registers is not None:
-            return self.exception.registers
-        return self.crashed.registers if self.crashed else None
-
-    @property
-    def may_have_python(self) -> bool:
-        """Whether this can be a Python whose frames can be read out of a dump."""
-        return (self.system.os, self.system.architecture) == ("windows", "x64")
 
 
 class MinidumpReader:
     """Reads minidumps of Windows, and those that Breakpad and Crashpad write elsewhere.
 
-    `path` is a file that holds the bytes already; `pe_directories` have the program's own files, as the person says.
+    `path` is the file, if there is one; `pe_directories` have the program's own files, as the person says.
     """
 
     def __init__(self, path: str | None = None, pe_directories: Sequence[str] = ()) -> None:
@@ -101,7 +76,7 @@ class MinidumpReader:
         self._pe_directories = tuple(pe_directories)
 
     def read(self, name: str, input_id: int, head: bytes, rest: Stream) -> Crash:
-        """The facts in a dump; what it does not hold, and which kind of dump would, is said in `gaps`."""
+        """The facts in a dump; `gaps` has what it does not hold, and which kind of dump would."""
         with as_file(self._path, name, head, rest) as path:
             try:
                 with DumpFile(path) as dump:
@@ -145,26 +120,25 @@ def _crash_with(
         faulting_module=faulting_module(threads[0].native_stack) if died and threads else None,
         dump=_dump(dump, facts),
     )
+    environment = _environment(dump, facts)
     message = assertion_of(dump)
     return Crash(
         processes=(process,),
         messages=(RuntimeMessage("assertion", message, place),) if message else (),
         memory=_memory(facts),
         resources=Resources(threads=facts.linux.threads or len(facts.threads) or None),
-        environment=_environment(dump, facts),
+        environment=environment,
         gaps=missing_in(
             dump,
-            name,
-            died=died is not None,
-            by_request=facts.by_request,
+            facts,
+            process,
+            walked,
+            name=name,
+            has_python=environment.python is not None,
             lost_bytes=memory.missing,
-            process=process,
-            modules=facts.modules,
-            system=facts.system,
-            walked=walked,
             notes=images.notes,
         ),
-        # Last, when everything has been read that may turn out to be broken.
+        # Last, when everything that may turn out to be broken has been read.
         inputs=(Input(input_id, "minidump", name, complete=not dump.broken and not memory.missing),),
     )
 
@@ -172,17 +146,17 @@ def _crash_with(
 def _death(
     dump: DumpFile, facts: DumpFacts, memory: DumpMemory, images: ImageFinder
 ) -> tuple[ExitStatus | None, Fault | None]:
-    """How the process ended and what the processor could not do; nothing where the process was alive."""
+    """How the process ended and what the processor could not do; nothing if the process was alive."""
     exception = facts.exception
     if exception is None or facts.by_request:
         return None, None
-    died = death.status_of(exception, facts.system)
+    died = status_of(exception, facts.system)
     used = None
     if facts.system.os == "windows":
-        used = death.stack_use(exception, facts.crashed, facts.registers, memory)
-    fault = death.fault_of(exception, facts.registers, facts.system, died, MemoryRegions(dump), memory, used)
-    missing = death.missing_import(exception, facts.modules, memory, images)
-    return died, death.with_missing_library(fault, missing)
+        used = stack_use(exception, facts.crashed, facts.registers, memory)
+    fault = fault_of(exception, facts.registers, facts.system, died, MemoryRegions(dump), memory, used)
+    missing = missing_import(exception, facts.modules, memory, images)
+    return died, with_missing_library(fault, missing)
 
 
 def _dump(dump: DumpFile, facts: DumpFacts) -> Dump:
@@ -192,7 +166,7 @@ def _dump(dump: DumpFile, facts: DumpFacts) -> Dump:
         user_seconds=facts.times.user_seconds,
         kernel_seconds=facts.times.kernel_seconds,
         full_memory=dump.has_full_memory,
-        contradictions=contradictions_in(facts.system, facts.modules, facts.unloaded, facts.threads, facts.exception),
+        contradictions=contradictions_in(facts),
         unloaded=tuple(Library(module.file, module.version) for module in facts.unloaded),
         handles=handles_of(dump),
         comments=comments_of(dump),
@@ -213,7 +187,7 @@ def _facts(dump: DumpFile) -> DumpFacts:
         unloaded_of(dump),
         threads_of(dump, read_context),
         exception,
-        exception is not None and death.asked_for(exception, system),
+        exception is not None and was_requested(exception, system),
     )
 
 
@@ -235,12 +209,49 @@ def _environment(dump: DumpFile, facts: DumpFacts) -> Environment:
     return Environment(
         os="linux" if system.os == "android" else system.os,
         os_version=f"{system.version} ({build})" if system.version and build else system.version or build,
-        python=module_list.python_of(facts.modules),
+        python=_python_of(facts.modules),
         cpu_flags=facts.linux.cpu_flags,
-        libraries=module_list.libraries_of(facts.modules),
+        libraries=_libraries_of(facts.modules),
         libraries_complete=whole,
-        loaded_twice=module_list.loaded_twice(facts.modules),
-        interpreter=module_list.interpreter_of(facts.modules),
+        loaded_twice=loaded_twice(module.name for module in facts.modules),
+        interpreter=_interpreter_of(facts.modules),
         architecture=system.architecture,
         cpu=facts.linux.cpu or system.cpu,
     )
+
+
+def _libraries_of(modules: Iterable[Module]) -> tuple[Library, ...]:
+    """The libraries among the modules; those that signatures look for most come first."""
+    return libraries_with((module.name, _version(module)) for module in modules)
+
+
+def _python_of(modules: Iterable[Module]) -> str | None:
+    """The version of Python, from the interpreter's DLL."""
+    for module in modules:
+        if match := _PYTHON.match(module.file):
+            fields = (module.version or "").split(".")
+            release = digits.whole(fields[2]) if len(fields) == 4 and fields[:2] == [match[1], match[2]] else None
+            if release is not None:
+                # The build of Python puts the release into the third field: 3.11.9 is 3.11.9150.
+                return f"{match[1]}.{match[2]}.{release // 1000}"
+            return f"{match[1]}.{match[2]}" if match[2] else None
+    return None
+
+
+def _interpreter_of(modules: Iterable[Module]) -> str | None:
+    """The path of the program, if it is a Python."""
+    program = next(iter(modules), None)
+    return program.name if program is not None and _INTERPRETER.match(program.file) else None
+
+
+def _version(module: Module) -> str | None:
+    if module.version is None:
+        return None
+    if match := _OF_DRIVER.match(module.version):
+        number = int(match[1])
+        # The version of cuDNN itself is nowhere then.
+        return None if module.file.lower().startswith("cudnn") else f"{number // 1000}.{number % 1000 // 10}"
+    cudnn = _CUDNN.match(module.file)
+    if cudnn and module.version.split(".")[0] != cudnn[1]:
+        return None
+    return module.version

@@ -1,6 +1,6 @@
 """Frames beside a dump: `triage run` walks the stack where the DLLs are, and stores it for reading elsewhere.
 
-`train.dmp` has its frames in `train.frames.json`. They are believed only for the dump that they were walked from.
+`train.dmp` has its frames in `train.frames.json`. They count only for the very dump that they are from.
 """
 
 from __future__ import annotations
@@ -33,36 +33,36 @@ def frames_beside(dump: Path) -> Path:
 
 def store(dump: Path, threads: Iterable[Thread]) -> None:
     """Store the native stacks of a dump's threads beside it; raises OSError."""
-    told = [
+    stacks = [
         {"id": thread.id, "frames": [frame._asdict() for frame in thread.native_stack]}
         for thread in threads
         if thread.id is not None and thread.native_stack
     ]
-    if not told:
+    if not stacks:
         return
     target = frames_beside(dump)
     part = target.with_name(target.name + ".part")
-    part.write_text(json.dumps({"schema": SCHEMA, "of": _mark(dump), "threads": told}, indent=1), "utf-8")
+    part.write_text(json.dumps({"schema": SCHEMA, "of": _mark(dump), "threads": stacks}, indent=1), "utf-8")
     os.replace(part, target)
 
 
 def stored(dump: Path) -> dict[int, tuple[NativeFrame, ...]]:
-    """The stored native stacks by thread; none where there is no such file, or it is not this dump's."""
+    """The stored native stacks by thread; none if there is no such file, or it is for another dump."""
     path = frames_beside(dump)
     try:
         if path.stat().st_size > _LARGEST:
             return {}
-        told = json.loads(path.read_bytes())
-        if told["schema"] != SCHEMA or told["of"] != _mark(dump):
+        content = json.loads(path.read_bytes())
+        if content["schema"] != SCHEMA or content["of"] != _mark(dump):
             return {}
-        return {int(thread["id"]): _frames(thread["frames"]) for thread in told["threads"]}
+        return {int(thread["id"]): _frames(thread["frames"]) for thread in content["threads"]}
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return {}
 
 
-def _frames(told: list[Mapping[str, object]]) -> tuple[NativeFrame, ...]:
+def _frames(listed: list[Mapping[str, object]]) -> tuple[NativeFrame, ...]:
     found = []
-    for frame in told[:_MOST_FRAMES]:
+    for frame in listed[:_MOST_FRAMES]:
         module, function, offset = frame.get("module"), frame.get("function"), frame.get("offset")
         trust, is_own = _TRUSTED.get(str(frame.get("trust"))), frame.get("own") is True
         if trust is None:
@@ -80,6 +80,6 @@ def _frames(told: list[Mapping[str, object]]) -> tuple[NativeFrame, ...]:
 
 
 def _mark(dump: Path) -> str:
-    """What tells this dump from another of the same name: its size, and its head, in which the time is."""
+    """What distinguishes this dump from another of the same name: its size and its head, which has the time."""
     with open(dump, "rb") as file:
         return f"{dump.stat().st_size}-{zlib.crc32(file.read(_MARKED)):08x}"

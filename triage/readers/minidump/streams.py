@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import io
 import struct
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Literal, NamedTuple
 
-from triage.crash import OS
+from triage.crash import OS, base_name
 from triage.readers.minidump import file as parts
 from triage.readers.minidump.file import DumpFile, clean
-from triage.readers.minidump.module_list import Module
 
-_ARCHITECTURES = {0: "x86", 5: "arm", 9: "x64", 12: "arm64", 0x8003: "arm64"}
-_SYSTEMS: dict[int, OS | Literal["android"]] = {
+Architecture = Literal["x86", "arm", "x64", "arm64"]
+_ARCHITECTURES: Mapping[int, Architecture] = {0: "x86", 5: "arm", 9: "x64", 12: "arm64", 0x8003: "arm64"}
+_SYSTEMS: Mapping[int, OS | Literal["android"]] = {
     2: "windows",
     0x8101: "macos",
     0x8102: "ios",
@@ -33,7 +34,7 @@ _THREAD_NAME = struct.Struct("<IQ")
 _EXCEPTION = struct.Struct("<IIIIQQII15QII")
 _MOST_MODULES, _MOST_THREADS, _MOST_UNLOADED, _MOST_HANDLES = 8192, 16384, 1024, 20_000
 _MOST_PARAMETERS = 15
-# The integer registers of every processor are in here; vector registers behind them are not read.
+# The integer registers of every processor are in here; the vector registers after them are not read.
 _LONGEST_CONTEXT = 0x200
 _HANDLES_HEAD, _HANDLE_SIZES = 16, (32, 40)
 _LONGEST_TEXT = 64 << 10
@@ -43,16 +44,16 @@ _LONGEST_TEXT = 64 << 10
 
 
 class System(NamedTuple):
-    """The machine; `version` is written as that system writes it."""
+    """The machine; `version` is written as the system itself writes it."""
 
     os: OS | Literal["android"] | None = None
     version: str | None = None
-    architecture: str | None = None
+    architecture: Architecture | None = None
     cpu: str | None = None
 
 
 class ProcessTimes(NamedTuple):
-    """The number of the process and how long it ran; `build` is the full name of the Windows build."""
+    """The process id and times; `build` is the full name of the Windows build."""
 
     pid: int | None = None
     started: int | None = None
@@ -62,7 +63,7 @@ class ProcessTimes(NamedTuple):
 
 
 class MemoryFigures(NamedTuple):
-    """In bytes: the most that the process used, and what the machine had for all of them."""
+    """In bytes: the most that the process used, and what the machine had for all processes."""
 
     peak: int | None = None
     physical: int | None = None
@@ -86,18 +87,18 @@ def system_of(dump: DumpFile) -> System:
         dump.note(f"the system is of a kind that is not known here (0x{platform:x})")
     version = f"{major}.{minor}.{build}" if (major, minor, build) != (0, 0, 0) else None
     extra = dump.string(more).strip()
-    told = _kernel(version, extra) if system in ("linux", "android") else f"{version or ''} {extra}".strip()
-    return System(system, told or None, architecture, _cpu(data, code, level, revision))
+    full = _kernel(version, extra) if system in ("linux", "android") else f"{version or ''} {extra}".strip()
+    return System(system, full or None, architecture, _cpu(data, code, level, revision))
 
 
 def _kernel(version: str | None, extra: str) -> str:
     """The release of a Linux kernel without its build date; Breakpad and Crashpad write it in two ways."""
-    told = f"{version or ''}{extra}" if extra.startswith("-") else extra.removeprefix("Linux ") or version or ""
-    return told.partition(" #")[0].replace(" -", "-")
+    release = f"{version or ''}{extra}" if extra.startswith("-") else extra.removeprefix("Linux ") or version or ""
+    return release.partition(" #")[0].replace(" -", "-")
 
 
 def _cpu(data: bytes, code: int, level: int, revision: int) -> str:
-    """The processor by vendor, family, model and stepping, as far as the dump tells them."""
+    """The processor by vendor, family, model and stepping, as far as the dump has them."""
     vendor = ""
     if code == 0 and len(data) >= 44:
         vendor = data[32:44].decode("ascii", "replace").strip("\0 ")
@@ -106,7 +107,7 @@ def _cpu(data: bytes, code: int, level: int, revision: int) -> str:
 
 
 def times_of(dump: DumpFile) -> ProcessTimes:
-    """The number and the times of the process, as far as they were stored."""
+    """The id and the times of the process, as far as they were stored."""
     data = dump.stream(parts.MISC, 2048)
     if len(data) < _MISC.size:
         return ProcessTimes()
@@ -125,7 +126,7 @@ def times_of(dump: DumpFile) -> ProcessTimes:
 
 
 def figures_of(dump: DumpFile) -> MemoryFigures:
-    """Peak and limits, where the dump has the counters of the process and of the machine."""
+    """Peak and limits, if the dump has the counters of the process and of the machine."""
     peak = physical = available = limit = None
     counters = dump.stream(parts.COUNTERS, 256)
     if len(counters) >= 72:
@@ -145,6 +146,42 @@ def figures_of(dump: DumpFile) -> MemoryFigures:
 # Modules
 
 
+class Module(NamedTuple):
+    """A library or the program itself. `name` is its path as the dump has it.
+
+    `timestamp` and `size` are those of its PE header; together they identify the build.
+    """
+
+    base: int
+    size: int
+    name: str
+    timestamp: int = 0
+    checksum: int = 0
+    version: str | None = None
+
+    @property
+    def file(self) -> str:
+        """Its name without the folders."""
+        return base_name(self.name) if self.name else "unnamed module"
+
+    def holds(self, address: int) -> bool:
+        """Whether an address is in it."""
+        return self.base <= address < self.base + self.size
+
+
+class ModuleMap:
+    """The modules of a process by address, found by bisection: scanning a stack asks thousands of times."""
+
+    def __init__(self, modules: Iterable[Module]) -> None:
+        self._modules = sorted((module for module in modules if module.size > 0), key=lambda module: module.base)
+        self._starts = [module.base for module in self._modules]
+
+    def at(self, address: int) -> Module | None:
+        """The module that holds an address."""
+        index = bisect_right(self._starts, address) - 1
+        return self._modules[index] if index >= 0 and self._modules[index].holds(address) else None
+
+
 def modules_of(dump: DumpFile) -> tuple[Module, ...]:
     """The program and the libraries that were loaded, with their versions."""
     return tuple(_module(dump, record) for record in dump.records(parts.MODULES, _MODULE, _MOST_MODULES))
@@ -152,9 +189,9 @@ def modules_of(dump: DumpFile) -> tuple[Module, ...]:
 
 def _module(dump: DumpFile, record: tuple[int, ...]) -> Module:
     base, size, checksum, timestamp, name, signature, _, high, low, *_ = record
-    # Crashpad writes zeros where a module tells no version.
-    told = signature == _FIXED_FILE_INFO and (high or low)
-    version = f"{high >> 16}.{high & 0xFFFF}.{low >> 16}.{low & 0xFFFF}" if told else None
+    # Crashpad writes zeros for a module without a version.
+    has_version = signature == _FIXED_FILE_INFO and (high or low)
+    version = f"{high >> 16}.{high & 0xFFFF}.{low >> 16}.{low & 0xFFFF}" if has_version else None
     return Module(base, size, dump.string(name), timestamp, checksum, version)
 
 
@@ -170,16 +207,16 @@ def unloaded_of(dump: DumpFile) -> tuple[Module, ...]:
 
 
 class Registers(NamedTuple):
-    """The integer registers of a thread. `architecture` is x64, x86 or arm64; `values` are by name: rip, eax, x0."""
+    """The integer registers of a thread; `values` are by name: rip, eax, x0."""
 
-    architecture: str
+    architecture: Architecture
     pc: int
     sp: int
     fp: int
     values: Mapping[str, int]
 
 
-# Reads the registers out of a thread's stored context; raises struct.error where that is too short.
+# Reads the registers from a thread's stored context; raises struct.error if that is too short.
 ReadContext = Callable[[bytes], Registers]
 
 
@@ -195,7 +232,7 @@ class ThreadRecord(NamedTuple):
 
 
 class ExceptionRecord(NamedTuple):
-    """The exception that ended the process. Its registers are of that moment, those of its thread may be later."""
+    """The exception that ended the process. Its registers are of that moment, those of its thread may be from later."""
 
     thread_id: int
     code: int
@@ -206,7 +243,7 @@ class ExceptionRecord(NamedTuple):
 
 
 def threads_of(dump: DumpFile, read_context: ReadContext | None) -> tuple[ThreadRecord, ...]:
-    """The threads with their names and, where the processor is known, their registers."""
+    """The threads with their names and, if the processor is known, their registers."""
     names = {
         number: dump.string(offset)
         for number, offset in dump.records(parts.THREAD_NAMES, _THREAD_NAME, _MOST_THREADS)
@@ -226,7 +263,7 @@ def stack_extents(dump: DumpFile) -> list[tuple[int, int, int]]:
 
 
 def exception_of(dump: DumpFile, read_context: ReadContext | None) -> ExceptionRecord | None:
-    """The exception that the dump was written for; None where there is none."""
+    """The exception that the dump was written for; None if there is none."""
     data = dump.stream(parts.EXCEPTION, 1024)
     if len(data) < _EXCEPTION.size:
         if parts.EXCEPTION in dump.streams:
@@ -253,7 +290,7 @@ def _registers(dump: DumpFile, offset: int, size: int, read_context: ReadContext
 def handles_of(dump: DumpFile) -> tuple[tuple[str, int], ...]:
     """How many handles of each type were open, most first.
 
-    The `minidump` package reads them, since it knows both forms of an entry; only its parsers are used, on a list that
+    The `minidump` package reads them, since it knows both forms of an entry. Only its parsers are used, on a list that
     was checked to fit. Its reader of whole files refuses a dump with a stream it does not know, loops up to whatever
     count a broken one claims, and logs through the root logger.
     """
@@ -261,12 +298,12 @@ def handles_of(dump: DumpFile) -> tuple[tuple[str, int], ...]:
     head = dump.at(extent.offset, _HANDLES_HEAD) if extent else b""
     if extent is None or len(head) < _HANDLES_HEAD or extent.offset + extent.size > dump.size:
         return ()
-    # Imported only here: that takes longer than reading a small dump.
+    # Imported only here, because the import takes longer than reading a small dump.
     from minidump.streams import HandleDataStream as package
 
-    told = package.MINIDUMP_HANDLE_DATA_STREAM.parse(io.BytesIO(head))
-    each, count = told.SizeOfDescriptor, told.NumberOfDescriptors
-    if told.SizeOfHeader != _HANDLES_HEAD or each not in _HANDLE_SIZES:
+    header = package.MINIDUMP_HANDLE_DATA_STREAM.parse(io.BytesIO(head))
+    each, count = header.SizeOfDescriptor, header.NumberOfDescriptors
+    if header.SizeOfHeader != _HANDLES_HEAD or each not in _HANDLE_SIZES:
         dump.note(f"the handle list has entries of {each} bytes, which can't be", parts.HANDLES)
         return ()
     if dump.fitting(parts.HANDLES, count, extent.size - _HANDLES_HEAD, each, _MOST_HANDLES) < count:
@@ -279,14 +316,14 @@ def handles_of(dump: DumpFile) -> tuple[tuple[str, int], ...]:
 
 
 def comments_of(dump: DumpFile) -> tuple[str, ...]:
-    """What the writer of the dump, or the person who asked for it, wrote into it."""
+    """The comments that the program or the person who made the dump put into it."""
     plain = dump.stream(parts.COMMENT, _LONGEST_TEXT).decode("utf-8", "replace")
     wide = dump.stream(parts.WIDE_COMMENT, _LONGEST_TEXT).decode("utf-16-le", "replace")
     return tuple(dict.fromkeys(text for text in (clean(plain).strip(), clean(wide).strip()) if text))
 
 
 def assertion_of(dump: DumpFile) -> str | None:
-    """What a check of the C runtime or a pure virtual call said, where Breakpad's handler stored it."""
+    """The message of a failed C runtime check or a pure virtual call, if Breakpad's handler stored it."""
     data = dump.stream(parts.ASSERTION, 1024)
     if len(data) < 776:
         return None
@@ -315,7 +352,7 @@ class LinuxFacts(NamedTuple):
 
 
 def linux_facts(dump: DumpFile) -> LinuxFacts:
-    """What is there of it; nothing in dumps of other systems."""
+    """These facts, as far as they are there; none in dumps from other systems."""
     status = _fields(_text(dump, parts.PROC_STATUS), ":")
     cpu = _fields(_text(dump, parts.CPU_INFO), ":")
     release = _fields(_text(dump, parts.RELEASE), "=")
@@ -350,3 +387,36 @@ def _fields(text: str, separator: str) -> dict[str, str]:
 def _number(text: str | None) -> int | None:
     digits = (text or "").split(" ")[0]
     return int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 16 else None
+
+
+class DumpFacts(NamedTuple):
+    """All that the streams say, as plain data."""
+
+    system: System
+    times: ProcessTimes
+    figures: MemoryFigures
+    linux: LinuxFacts
+    modules: tuple[Module, ...]
+    unloaded: tuple[Module, ...]
+    threads: tuple[ThreadRecord, ...]
+    exception: ExceptionRecord | None
+    # the program requested the dump itself and lived on
+    by_request: bool
+
+    @property
+    def crashed(self) -> ThreadRecord | None:
+        """The thread that the exception names."""
+        blamed = self.exception.thread_id if self.exception else None
+        return next((thread for thread in self.threads if thread.id == blamed), None)
+
+    @property
+    def registers(self) -> Registers | None:
+        """Those of the exception: in its handler, which writes the dump, the thread has moved on."""
+        if self.exception is not None and self.exception.registers is not None:
+            return self.exception.registers
+        return self.crashed.registers if self.crashed else None
+
+    @property
+    def may_have_python(self) -> bool:
+        """Whether this can be a Python whose frames can be read from a dump."""
+        return (self.system.os, self.system.architecture) == ("windows", "x64")

@@ -1,7 +1,7 @@
 """The stacks of a dump's threads. Each frame says how it was found; where the next one is not certain, the walk ends.
 
-One step to the caller is a matter of the processor, see amd64, x86 and arm64. Behind the last certain frame the stack
-is only scanned: the modules that its words point into were at work, perhaps in calls that ended long ago, and are never
+The step to the caller depends on the processor: see amd64, x86 and arm64. Beyond the last certain frame the stack is
+only scanned: the modules that its words point into were at work, perhaps in calls that ended long ago, and are never
 called frames.
 """
 
@@ -15,22 +15,20 @@ from typing import NamedTuple
 from triage.crash import NativeFrame, Place, PythonFrame, Thread, Trust, base_name
 from triage.frames import is_machinery_module, module_owner
 from triage.readers.minidump import amd64, arm64, x86
-from triage.readers.minidump.cpython import python_frames
+from triage.readers.minidump.cpython import PythonStack, python_frames
 from triage.readers.minidump.memory import AddressSpace, NotHeld
-from triage.readers.minidump.module_list import Module, ModuleMap
-from triage.readers.minidump.pe import ExportTable, Image, exact_name
-from triage.readers.minidump.pe_files import Images
+from triage.readers.minidump.pe import ExportTable, Image, Images, exact_name
 from triage.readers.minidump.processor import Code, Processor
-from triage.readers.minidump.streams import Registers, ThreadRecord
+from triage.readers.minidump.streams import Module, ModuleMap, Registers, ThreadRecord
 
-# By the architectures of streams.System.
+# By streams.Architecture.
 PROCESSORS: Mapping[str, Processor] = {"x64": amd64, "x86": x86, "arm64": arm64}
 MAX_FRAMES = 256
-# How far a stack that ran over is followed, to count what is left out.
+# How far an overflowed stack is followed, to count what is left out.
 _MAX_WALKED = 8192
 _MAX_SCANNED_WORDS = 8192
 _MAX_SCANNED_NAMES = 32
-# The thread that crashed is walked in any case, the others while this lasts.
+# The crashed thread is always walked, the others as long as this lasts.
 _SECONDS_FOR_THE_REST = 1.0
 _MOST_THREADS = 256
 _MOST_SEEN = 24
@@ -69,7 +67,7 @@ def walk(modules: Iterable[Module], memory: AddressSpace, registers: Registers, 
 
 
 class _Walk:
-    """One walk, with what it has read of the images on the way."""
+    """One walk, with the exports that it has read on the way."""
 
     def __init__(self, code: Code, processor: Processor) -> None:
         self._code = code
@@ -86,7 +84,7 @@ class _Walk:
         return WalkedStack(tuple(self._frames), seen, self._walked - len(self._frames), self._wanted)
 
     def _follow(self, registers: Registers) -> tuple[bool, int]:
-        """Whether the stack was followed to its end, and the stack pointer where it was left."""
+        """Whether the stack was followed to its end, and the stack pointer there."""
         called = False
         while self._walked < _MAX_WALKED:
             try:
@@ -103,7 +101,7 @@ class _Walk:
         return False, registers.sp
 
     def _file_wanted(self, address: int) -> str | None:
-        """The module at an address, unless its file was at hand and did not help, or it is not one of Windows."""
+        """The module at an address, unless its file was found and did not help, or it is not from Windows."""
         module = self._code.modules.at(address)
         if module and module.name.startswith("/"):
             return None
@@ -148,9 +146,9 @@ class _Walk:
 class Threads:
     """Walks the threads of one dump and turns their stacks into those of a crash.
 
-    `wanted` is the module whose file would let the crashed thread be walked further, `no_python` says why there are no
-    Python frames. `stored` are stacks by thread that were walked on the machine of the crash, where all files were at
-    hand.
+    `wanted` is the module whose file would let the crashed thread be walked further; `crashed_python` is the Python
+    stack of that thread. `stored` are stacks by thread that were walked on the machine of the crash, where all files
+    were at hand.
     """
 
     def __init__(
@@ -163,7 +161,7 @@ class Threads:
         stored: Mapping[int, tuple[NativeFrame, ...]] = MappingProxyType({}),
     ) -> None:
         self.wanted: str | None = None
-        self.no_python: str | None = None
+        self.crashed_python = PythonStack()
         self._modules = modules
         self._map = ModuleMap(modules)
         self._memory = memory
@@ -174,7 +172,7 @@ class Threads:
     def crashed_first(
         self, records: Sequence[ThreadRecord], crashed: int | None, registers: Registers | None, place: Place
     ) -> tuple[Thread, ...]:
-        """Every thread with its stacks; `crashed` is the one that did, and `registers` are those it crashed with."""
+        """Every thread with its stacks; `crashed` is the id of the crashed one, and `registers` those of the crash."""
         ordered = sorted(records, key=lambda thread: thread.id != crashed)[:_MOST_THREADS]
         if crashed is not None and not any(record.id == crashed for record in ordered):
             ordered.insert(0, ThreadRecord(crashed))
@@ -210,7 +208,7 @@ class Threads:
             return ()
         found = python_frames(self._modules, self._memory, thread, self._images)
         if is_crashed:
-            self.no_python = found.reason
+            self.crashed_python = found
         return found.frames
 
     def _native(self, stack: WalkedStack) -> tuple[NativeFrame, ...]:
@@ -220,7 +218,7 @@ class Threads:
         return frames
 
     def _frame(self, frame: WalkedFrame) -> NativeFrame:
-        # A return address may be just behind its module's last instruction.
+        # A return address may be just after the last instruction of its module.
         module = self._map.at(frame.pc) or self._map.at(frame.pc - 1)
         name = base_name(frame.module) if frame.module else None
         own = module is not None and module_owner(module.name) == "own"
@@ -228,7 +226,7 @@ class Threads:
 
 
 def faulting_module(frames: Sequence[NativeFrame]) -> str | None:
-    """The first module that is not the machinery which raises and ends; None where no frame shows one."""
+    """The first module that is not machinery for raising and exiting; None if no frame shows one."""
     for frame in frames:
         if frame.module and not is_machinery_module(frame.module):
             return frame.module

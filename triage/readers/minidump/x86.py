@@ -1,4 +1,4 @@
-"""x86: frames are linked by ebp, and a return address is known by the call instruction before it."""
+"""x86: frames are linked by ebp, and a return address is recognised by the call instruction before it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def registers_in(context: bytes) -> Registers:
 
 
 def caller(code: Code, registers: Registers, *, called: bool) -> Caller | None:
-    """The caller by ebp; on top of the stack, where a call went to an address without code."""
+    """The caller by ebp; from the top of the stack if a call went to an address without code."""
     if not called and code.modules.at(registers.pc) is None:
         pc = int.from_bytes(code.memory.read(registers.sp, WORD), "little")
         if is_return_address(code, pc):
@@ -35,12 +35,12 @@ def _is_caller(code: Code, pc: int) -> bool:
 
 
 def may_return_to(code: Code, address: int) -> bool:
-    """Whether there can be a call before an address: there is one, or its bytes are not at hand."""
+    """Whether there can be a call before an address: there is one, or its bytes are missing."""
     return is_return_address(code, address) is not False
 
 
 def is_return_address(code: Code, address: int) -> bool | None:
-    """Whether a call instruction ends at an address; None where the code before it is not at hand."""
+    """Whether a call instruction ends at an address; None if the code before it is missing."""
     module = code.modules.at(address - 1)
     image = code.image(module) if module else None
     if module and address - module.base <= _FIRST_SECTION:

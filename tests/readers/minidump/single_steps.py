@@ -18,7 +18,7 @@ _LONGEST_CALL = 8
 
 
 class SteppedMemory:
-    """The stack as it stands at a step; what lay further up was seen at earlier steps."""
+    """The stack at a step; what is further up was seen at earlier steps."""
 
     def __init__(self) -> None:
         self._words: dict[int, int] = {}

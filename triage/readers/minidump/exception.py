@@ -1,4 +1,4 @@
-"""What ended the process, by the exception of the dump: the exit status, the fault, and the DLL that was missing."""
+"""What the exception in a dump says: the exit status, the fault, and the DLL that was missing."""
 
 from __future__ import annotations
 
@@ -9,36 +9,35 @@ from typing import NamedTuple
 from triage import status
 from triage.crash import Access, ExitStatus, Fault
 from triage.readers.minidump.memory import AddressSpace, MemoryRegions
-from triage.readers.minidump.module_list import Module, ModuleMap
-from triage.readers.minidump.pe_files import Images
-from triage.readers.minidump.streams import ExceptionRecord, Registers, System, ThreadRecord
+from triage.readers.minidump.pe import Images
+from triage.readers.minidump.streams import ExceptionRecord, Module, ModuleMap, Registers, System, ThreadRecord
 
 _STACK_OVERFLOW = 0xC00000FD
 _ILLEGAL_INSTRUCTION, _LONGEST_INSTRUCTION = 0xC000001D, 15
-# Access violation, in-page error, guard page and stack overflow say for what an address was used, and which.
-_TELL_ADDRESS = {0xC0000005, 0xC0000006, 0x80000001, _STACK_OVERFLOW}
+# Access violation, in-page error, guard page and stack overflow have the access and the address.
+_WITH_ADDRESS = {0xC0000005, 0xC0000006, 0x80000001, _STACK_OVERFLOW}
 _ACCESS: dict[int, Access] = {0: "read", 1: "write", 8: "execute"}
-# What Breakpad and Crashpad write when a program asks for a dump and lives on.
-_ASKED_FOR = {"windows": {0x0517A7ED, 0x0CCA11ED}, "linux": {0xFFFFFFFF}, "macos": {0x43507378}}
-# Mach's exceptions as the signals that they become for a program.
+# What Breakpad and Crashpad write when a program requests a dump and lives on.
+_REQUESTED = {"windows": {0x0517A7ED, 0x0CCA11ED}, "linux": {0xFFFFFFFF}, "macos": {0x43507378}}
+# Mach exceptions -> the signals that a program gets for them.
 _MACH = {1: "SIGSEGV", 2: "SIGILL", 3: "SIGFPE", 5: "SIGABRT", 6: "SIGTRAP", 11: "SIGKILL", 12: "SIGKILL"}
 _MACH_BAD_ACCESS, _MACH_SOFTWARE, _MACH_CRASH = 1, 5, 10
 _MACH_PROTECTION, _MACH_UNIX_SIGNAL = 2, 0x10003
 _TOUCHING = {"SIGSEGV", "SIGBUS"}
 _FIRST_PAGES = 1 << 16
-_NOT_TOLD = (1 << 64) - 1
-# Size of a pointer, and the offsets in a thread's TEB of where its stack begins and where the reserved part ends.
+_UNKNOWN_ADDRESS = (1 << 64) - 1
+# The size of a pointer, and the offsets in the TEB of where the stack begins and where its reserved part ends.
 _TEB = {"x64": (8, 8, 0x1478), "arm64": (8, 8, 0x1478), "x86": (4, 4, 0xE0C)}
 _NEAR = 1 << 16
-# Raised where a library is loaded only when it is first called: the DLL is not found, or a function in it.
+# Raised by a delay load, which happens on first use: the DLL is not found, or a function in it.
 _MODULE_NOT_FOUND, _PROCEDURE_NOT_FOUND = 0xC06D007E, 0xC06D007F
 _DELAY_LOAD_64, _DELAY_LOAD_32 = struct.Struct("<I4xQQQI4xQQQI"), struct.Struct("<9I")
 _LONGEST_NAME = 512
 
 
-def asked_for(exception: ExceptionRecord, system: System) -> bool:
-    """Whether the program asked for the dump itself, and went on."""
-    return exception.code in _ASKED_FOR.get(_family(system), ())
+def was_requested(exception: ExceptionRecord, system: System) -> bool:
+    """Whether the program requested the dump itself, and went on."""
+    return exception.code in _REQUESTED.get(_family(system), ())
 
 
 def status_of(exception: ExceptionRecord, system: System) -> ExitStatus:
@@ -86,7 +85,7 @@ def fault_of(
 
 
 def _illegal(code: bytes, architecture: str) -> tuple[str | None, str | None]:
-    """The instruction that the processor did not know, and what its first bytes tell of the extension it is from."""
+    """The instruction that the processor did not know, and the extension that its first bytes hint at."""
     if architecture == "arm64" or not code:
         return None, None
     if code.startswith(b"\x0f\x0b"):
@@ -103,7 +102,7 @@ def _illegal(code: bytes, architecture: str) -> tuple[str | None, str | None]:
 def stack_use(
     exception: ExceptionRecord, thread: ThreadRecord | None, registers: Registers | None, memory: AddressSpace
 ) -> tuple[int, int] | None:
-    """How much of its stack a thread of Windows used and how much it has, where the dump holds its TEB.
+    """How much of its stack a Windows thread used and how much it has, if the dump holds its TEB.
 
     An overflow is by itself the news that all of it was used, and what was stored of the stack is what was used.
     """
@@ -145,7 +144,7 @@ def _touched(
         if died.signal in _TOUCHING:
             address = exception.address
             access = "execute" if registers is not None and registers.pc == address else None
-    elif exception.code in _TELL_ADDRESS and len(exception.parameters) >= 2:
+    elif exception.code in _WITH_ADDRESS and len(exception.parameters) >= 2:
         access, address = _ACCESS.get(exception.parameters[0]), exception.parameters[1]
     if address is not None and system.architecture == "x86":
         address &= 0xFFFFFFFF
@@ -155,12 +154,12 @@ def _touched(
 def _says(
     address: int, access: Access | None, registers: Registers | None, system: System, regions: MemoryRegions
 ) -> str | None:
-    """What an address tells by itself, and by what the dump says of the memory around it."""
+    """What kind of address it is, from its value and from what the dump says about the memory around it."""
     lowest = 1 << (48 if system.architecture == "arm64" else 47)
     if address < _FIRST_PAGES:
         return "a null pointer was called" if access == "execute" else "a null pointer, or a field behind one"
     if system.architecture != "x86":
-        if address == _NOT_TOLD and _family(system) == "windows":
+        if address == _UNKNOWN_ADDRESS and _family(system) == "windows":
             return (
                 "the processor does not tell this address: it is none that can exist (non-canonical), or the kernel's"
             )
@@ -191,14 +190,14 @@ class MissingImport(NamedTuple):
 
     dll: str | None
     function: str | None
-    asked_by: str | None
+    needed_by: str | None
     error: int | None = None
 
 
 def missing_import(
     exception: ExceptionRecord, modules: Iterable[Module], memory: AddressSpace, images: Images
 ) -> MissingImport | None:
-    """What a failed delay load was looking for; None for any other exception, or where its record is not held.
+    """What a failed delay load was looking for; None for any other exception, or if its record is not held.
 
     The first parameter points to a record on the stack, that to the names, and those lie in the library that asked.
     """
@@ -217,7 +216,7 @@ def missing_import(
 
 
 def _text(address: int, modules: ModuleMap, memory: AddressSpace, images: Images) -> str | None:
-    """The C string at an address of the process, out of the dump or out of the library that holds it."""
+    """The C string at an address of the process, from the dump or from the library that holds it."""
     data = memory.read(address, _LONGEST_NAME)
     if b"\0" not in data:
         module = modules.at(address)
@@ -228,11 +227,11 @@ def _text(address: int, modules: ModuleMap, memory: AddressSpace, images: Images
 
 
 def with_missing_library(fault: Fault, missing: MissingImport | None) -> Fault:
-    """The fault of a delay load, with what was looked for as far as its names can be read."""
+    """The fault of a delay load, with the names of what was missing, if they can be read."""
     if missing is None:
         return fault
     what = missing.dll or "a library whose name the dump does not hold"
-    asked = f", which {missing.asked_by} needs" if missing.asked_by else ""
+    asked = f", which {missing.needed_by} needs" if missing.needed_by else ""
     function = f" for {missing.function}" if missing.function else ""
     error = f" (Windows error {missing.error})" if missing.error else ""
     return fault._replace(says=f"could not load {what}{asked}{function}{error}", missing_library=missing.dll)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import struct
 from collections.abc import Mapping, Sequence
 
-from triage.readers.minidump.module_list import Module
 from triage.readers.minidump.pe import Image
+from triage.readers.minidump.streams import Module
 
 X64, X86, ARM64 = 0x8664, 0x14C, 0xAA64
 CODE, DATA, TABLE, UNWIND = 0x1000, 0x2000, 0x3000, 0x4000

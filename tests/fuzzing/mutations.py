@@ -65,7 +65,7 @@ def mutation(number: int, seed: int, dumps: list[tuple[str, bytes]]) -> tuple[st
 
 
 def _streams(data: bytearray) -> list[tuple[int, int, int, int]]:
-    """Where each entry of the directory stands, and its kind, size and offset, as far as they are in the file."""
+    """The offset of each entry of the directory, and its kind, size and place, if they are in the file."""
     count, directory = struct.unpack_from("<II", data, 8)
     found = []
     for number in range(min(count, 64)):

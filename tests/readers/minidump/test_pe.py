@@ -1,14 +1,13 @@
-"""Which file is taken for a module, which is not, and what is told about it."""
+"""Which file is used for a module, which is not, and what is reported about it."""
 
 import os
 
 import pytest
-from pe_making import BASE, CODE, SIZE, TIMESTAMP, FakeMemory, as_loaded, make_pe, unwind_info
+from pe_builder import BASE, CODE, SIZE, TIMESTAMP, FakeMemory, as_loaded, make_pe, unwind_info
 
 from triage.readers.minidump.memory import NotHeld
-from triage.readers.minidump.module_list import Module
-from triage.readers.minidump.pe import ExportTable, delay_imports, exact_name, memory_image
-from triage.readers.minidump.pe_files import ImageFinder, local_path
+from triage.readers.minidump.pe import ExportTable, ImageFinder, delay_imports, exact_name, local_path, memory_image
+from triage.readers.minidump.streams import Module
 
 LIBRARY = Module(BASE, SIZE, "C:\\tools\\Cudnn64_8.DLL", TIMESTAMP)
 
@@ -32,7 +31,7 @@ def test_the_right_one_of_two_builds_is_taken(tmp_path):
         assert finder.notes == []
 
 
-def test_another_build_is_not_used_and_that_is_told(tmp_path):
+def test_another_build_is_not_used_and_that_is_reported(tmp_path):
     (tmp_path / "cudnn64_8.dll").write_bytes(make_pe(timestamp=1))
     with ImageFinder(None, [str(tmp_path)]) as finder:
         assert finder.image(LIBRARY) is None
@@ -120,7 +119,7 @@ def test_a_cold_part_has_the_name_of_its_function():
     assert exact_name(image, ExportTable(image), CODE + 0x15) == ("Run", CODE)
 
 
-def test_without_a_table_nothing_is_said_of_functions():
+def test_without_a_table_functions_are_unknown():
     image = memory_image(FakeMemory({BASE: as_loaded(make_pe())}), BASE)
     with pytest.raises(NotHeld):
         image.function_at(CODE)
