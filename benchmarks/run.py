@@ -25,8 +25,8 @@ FIT = HERE / "benchmarks" / "healthy_fit.py"
 CRASHER = HERE / "fixtures" / "crashers" / "pool_window.py"
 HOLD = """
 import os, sys, time
-from triage.capture.faults import FaultDirectory
-import triage.capture.holding as holding
+from triage.capture.hook_files import FaultDirectory
+import triage.capture.posix.held_process as holding
 from triage.frames import name_of
 faults, pid = FaultDirectory.__new__(FaultDirectory), int(sys.argv[2])
 faults.path = sys.argv[1]
@@ -119,7 +119,7 @@ def make_core(directory: Path) -> Path | None:
 
 def hold_and_read(directory: Path) -> tuple[float, int, str]:
     """Seconds, peak KiB of the largest process among the collectors, and what they found."""
-    from triage.capture.faults import FaultDirectory
+    from triage.capture.hook_files import FaultDirectory
 
     faults = FaultDirectory()
     environment = {**faults.environment(hold=True, tf_log=False), "TF_ENABLE_ONEDNN_OPTS": "1"}

@@ -14,7 +14,7 @@ from triage.capture.assemble import (
     read_text,
 )
 from triage.capture.command import Program
-from triage.capture.faults import Note
+from triage.capture.hook_files import Note
 from triage.crash import Environment, ExitStatus, Library, Memory, NativeFrame, Process, PythonFrame, Thread
 
 

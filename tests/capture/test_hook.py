@@ -26,9 +26,10 @@ from running import (
     without_triage,
 )
 
-from triage.capture import faults, holding
+from triage.capture import hook_files
 from triage.capture.assemble import hidden_log
-from triage.capture.faults import FaultDirectory, Note, without_hook
+from triage.capture.hook_files import FaultDirectory, Note, without_hook
+from triage.capture.posix import held_process
 from triage.crash import Library
 
 HOOK = REPOSITORY / "triage" / "capture" / "hook"
@@ -333,7 +334,7 @@ def test_a_process_that_only_has_the_same_number_is_left_alone(tmp_path):
             "Fatal Python error: Segmentation fault\n\n"
             'Current thread 0x1 (most recent call first):\n  File "a.py", line 3 in f\n'
         )
-        held = holding.read_crashed(bystander.pid, directory, why_not_native="a test")
+        held = held_process.read_crashed(bystander.pid, directory, why_not_native="a test")
         assert held.exit.signal == "SIGSEGV"
         assert is_alive(bystander.pid)
         state = Path(f"/proc/{bystander.pid}/stat").read_text().rpartition(")")[2].split()[0]
@@ -602,5 +603,5 @@ def test_any_value_of_the_level_is_survived(tmp_path, value):
 
 
 def test_the_hook_is_there():
-    assert str(HOOK) == faults.HOOK
+    assert str(HOOK) == hook_files.HOOK
     assert [file.name for file in HOOK.glob("*.py")] == ["sitecustomize.py"], "anything else would be importable"

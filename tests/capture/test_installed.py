@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from running import environment, report_on
 
-from triage.capture.installed import modules_not_found, providers_of
+from triage.capture.machine import modules_not_found, providers_of
 from triage.crash import Provider, PythonException
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from triage.capture.resources import refusals_before, resources_of
+from triage.capture.memory import refusals_before, resources_of
 from triage.crash import Resources
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="this system has no /proc")

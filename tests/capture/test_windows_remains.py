@@ -10,9 +10,9 @@ from building import sentences
 
 from triage.capture.assemble import crash_of
 from triage.capture.command import Program
-from triage.capture.faults import Note
+from triage.capture.hook_files import Note
+from triage.capture.windows.debug_events import Raised, Watched
 from triage.capture.windows.remains import Ended, remains_of, status_of
-from triage.capture.windows.watching import Raised, Watched
 from triage.crash import Crash
 
 FAST_FAIL, ACCESS_VIOLATION = 0xC0000409, 0xC0000005

@@ -106,7 +106,7 @@ def _notebook(words: Sequence[str], python: str | None) -> Program:
     """A notebook is executed from its first cell to its last; what it prints stays in the copy that is thrown away."""
     import subprocess
 
-    from triage.capture.faults import without_hook
+    from triage.capture.hook_files import without_hook
 
     ran = interpreter(python)
     try:

@@ -10,13 +10,13 @@ import platform
 import re
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from triage.capture.installed import providers_of
 from triage.capture.memory import read
-from triage.crash import Environment, Library
+from triage.crash import Environment, Library, Provider, PythonException
+from triage.patterns import compile as pattern
 
 # The packages that decide crashes of TensorFlow programs; a star stands for whatever follows.
 PACKAGES = (
@@ -72,6 +72,11 @@ driver = as_text(pynvml.nvmlSystemGetDriverVersion())
 handles = [pynvml.nvmlDeviceGetHandleByIndex(i) for i in range(pynvml.nvmlDeviceGetCount())]
 print({_MARK!r} + repr((driver, [as_text(pynvml.nvmlDeviceGetName(handle)) for handle in handles])))
 """
+_NOT_FOUND = r"^No module named '?(\w+(?:\.\w+)*)"
+_METADATA = (".dist-info", ".egg-info")
+# What a name may be made of; metadata is text that anybody can write.
+_NAME = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
+_VERSION = r"[A-Za-z0-9][A-Za-z0-9._+!-]*"
 
 
 class Cards(NamedTuple):
@@ -136,16 +141,11 @@ def ask_interpreter(
 def packages_on(search_path: Iterable[str]) -> tuple[tuple[str, str], ...]:
     """The versions of the packages that matter, as their metadata on this search path has them."""
     found: dict[str, str] = {}
-    for directory in dict.fromkeys(search_path):
-        try:
-            entries = sorted(os.listdir(directory))
-        except (OSError, ValueError):  # a zip file, or a directory that is not there: both are usual on a search path
-            continue
-        for entry in entries:
-            name, version = _distribution(directory, entry)
-            # The first directory that has a package is the one that it is imported from.
-            if name and version and name not in found:
-                found[name] = version
+    for folder in _metadata_on(search_path):
+        name, version = _distribution(folder)
+        # The first directory that has a package is the one that it is imported from.
+        if name and version and name not in found:
+            found[name] = version
     for build in (*_BUILDS, *_NIGHTLY):
         if "tensorflow" not in found and build in found:
             found["tensorflow"] = found[build]
@@ -174,6 +174,22 @@ def graphics_cards(root: str = "/") -> Cards:
         return Cards()
     found = _cards_from_library() if root == "/" else Cards()
     return found if found.names else _cards_from_files(root)
+
+
+def modules_not_found(exceptions: Iterable[PythonException]) -> tuple[str, ...]:
+    """The modules that exceptions say were not found, with the packages they are in."""
+    matches = (pattern(_NOT_FOUND).search(error.message) for error in exceptions)
+    return tuple(dict.fromkeys(str(match[1]) for match in matches if match))
+
+
+def providers_of(modules: Iterable[str], search_path: Iterable[str]) -> tuple[Provider, ...]:
+    """For each module the distribution that brings it, else the one that brings the package it should be in."""
+    wanted = tuple(modules)
+    if not wanted:
+        return ()
+    lists = [(folder, files) for folder in _metadata_on(search_path) if (files := _files_of(folder))]
+    found = (_provider_of(module, lists) for module in wanted)
+    return tuple(provider for provider in found if provider)
 
 
 def _ask(command: list[str], environ: Mapping[str, str] | None, patience: float) -> object:
@@ -222,19 +238,16 @@ def _from_directories(interpreter: str) -> Interpreter:
     return Interpreter(interpreter, version, tuple(str(place) for place in places))
 
 
-def _distribution(directory: str, entry: str) -> tuple[str | None, str | None]:
-    """Name and version of a package from its metadata directory, None for what is none or does not matter."""
-    stem, kind = os.path.splitext(entry)
-    if kind not in (".dist-info", ".egg-info"):
-        return None, None
-    name, _, rest = stem.partition("-")
+def _distribution(folder: Path) -> tuple[str | None, str | None]:
+    """Name and version of a package from its metadata directory, None for one that does not matter."""
+    name, _, rest = folder.stem.partition("-")
     name = re.sub(r"[-_.]+", "-", name).lower()
     if not _matters(name):
         return None, None
     from importlib.metadata import PathDistribution
 
     try:
-        version: str | None = PathDistribution(Path(directory, entry)).version
+        version: str | None = PathDistribution(folder).version
     except Exception:  # a broken METADATA fails in a different way in every version of Python
         version = None
     # An egg's name goes on with the Python it was made for; a wheel's name ends with the version.
@@ -283,3 +296,46 @@ def _cards_from_files(root: str) -> Cards:
     models = [re.search(r"(?m)^Model:(.*)", read(str(card), "information")) for card in cards]
     names = tuple(model[1].strip() for model in models if model and model[1].strip())
     return Cards(names, version[1] if version and names else None)
+
+
+def _provider_of(module: str, lists: list[tuple[Path, str]]) -> Provider | None:
+    parts = module.split(".")
+    for length in range(len(parts), 0, -1):
+        path = re.escape("/".join(parts[:length]))
+        # A folder without __init__.py may belong to many; a compiled module carries its Python in its name.
+        holds = pattern(rf"^{path}(?:/__init__\.py|\.py|(?:\.[\w-]+)?\.(?:so|pyd))(?:,|$)")
+        for folder, files in lists:
+            if holds.search(files) and (told := _name_and_version(folder)):
+                return Provider(".".join(parts[:length]), *told)
+    return None
+
+
+def _metadata_on(search_path: Iterable[str]) -> Iterator[Path]:
+    for directory in dict.fromkeys(search_path):
+        try:
+            entries = sorted(os.listdir(directory))
+        except (OSError, ValueError):  # a zip file, or a directory that is not there: both are usual on a search path
+            continue
+        yield from (Path(directory, entry) for entry in entries if entry.endswith(_METADATA))
+
+
+def _files_of(folder: Path) -> str:
+    """The list of files that an installer left; where there is none, the names of the packages as such a list."""
+    for name in ("RECORD", "top_level.txt"):
+        try:
+            text = (folder / name).read_text("utf-8", "replace")
+        except OSError:
+            continue
+        return text if name == "RECORD" else "\n".join(f"{package}/__init__.py" for package in text.split())
+    return ""
+
+
+def _name_and_version(folder: Path) -> tuple[str, str] | None:
+    from importlib.metadata import PathDistribution
+
+    try:
+        distribution = PathDistribution(folder)
+        name, version = str(distribution.metadata["Name"]), str(distribution.version)
+    except Exception:  # a broken METADATA fails in a different way in every version of Python
+        return None
+    return (name, version) if re.fullmatch(_NAME, name) and re.fullmatch(_VERSION, version) else None

@@ -8,10 +8,6 @@ from typing import NamedTuple
 
 HOOK = os.path.join(os.path.dirname(os.path.abspath(__file__)), "hook")
 _NAMED = {"TRIAGE_DIR", "TRIAGE_HOLDER", "TRIAGE_TF_LOG", "TRIAGE_DEADLINE"}
-# In the order of their numbers on Linux; the hook arms these five.
-_FATAL = {"SIGILL": 4, "SIGABRT": 6, "SIGBUS": 7, "SIGFPE": 8, "SIGSEGV": 11}
-# The system calls behind sleep(), by their numbers on x86-64 and on arm64.
-_NANOSLEEP, _CLOCK_NANOSLEEP = {"35", "101"}, {"230", "115"}
 _LONGEST_DUMP = 4 * 1024 * 1024
 _PREFIX = "triage-run-"
 
@@ -175,36 +171,6 @@ def without_hook(environment: dict[str, str]) -> dict[str, str]:
 def is_ours(file: str) -> bool:
     """Whether a source file is the hook."""
     return os.path.dirname(file) == HOOK
-
-
-def signal_that_was_taken(pid: int) -> int | None:
-    """Which of the five armed signals has come, where the dump goes elsewhere: its handler is no longer set.
-
-    The hook's handlers are put back to the default by the signal itself, and the kernel shows which are set. A script
-    can put one back as well, so a thread must also be in the sleep that the hook's handler is.
-    """
-    try:
-        with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as status:
-            caught = next(int(line.split()[1], 16) for line in status if line.startswith("SigCgt:"))
-    except (OSError, StopIteration, ValueError, IndexError):
-        return None
-    gone = [number for number in _FATAL.values() if not caught >> (number - 1) & 1]
-    # A process in which none is set was never armed, or has handed them all to something else.
-    return gone[0] if len(gone) == 1 and _sleeps_in_handler(pid) else None
-
-
-def _sleeps_in_handler(pid: int) -> bool:
-    """Whether a thread is in libc's sleep(), which waits for a span of time; Python's own waits for a point of time."""
-    try:
-        threads = os.listdir(f"/proc/{pid}/task")
-    except OSError:
-        return False
-    for thread in threads:
-        with suppress(OSError), open(f"/proc/{pid}/task/{thread}/syscall", encoding="ascii") as file:
-            call, *arguments = file.read().split()
-            if call in _NANOSLEEP or (call in _CLOCK_NANOSLEEP and arguments[:2] == ["0x0", "0x0"]):
-                return True
-    return False
 
 
 def _target(link: str) -> str | None:

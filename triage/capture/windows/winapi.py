@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import ctypes
 import os
+import sys
 from ctypes import POINTER, Structure, Union, byref, c_byte, c_size_t, c_void_p, sizeof
 from ctypes.wintypes import BOOL, DWORD, HANDLE, LPCWSTR, LPVOID, LPWSTR, WORD
+
+assert sys.platform == "win32"
 
 kernel32 = ctypes.WinDLL("kernel32", use_last_error=True)
 

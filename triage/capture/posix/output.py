@@ -10,50 +10,13 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections import deque
 from contextlib import suppress
 from typing import Any
 
-_FIRST = 1024 * 1024
-_LAST = 3 * 1024 * 1024
-_PIECE = 65536
+from triage.capture.supervision import PIECE, Kept, tail_of
 
 
-class Kept:
-    """The first and the last part of what went by; what lies between is counted."""
-
-    def __init__(self) -> None:
-        self._first = bytearray()
-        self._last: deque[bytes] = deque()
-        self._size = 0
-        self.dropped = 0
-        self._dropped_line_ends = 0
-        self.passed = 0
-
-    def add(self, data: bytes) -> None:
-        """Keep a piece, and drop the oldest of the last part when there is too much."""
-        self.passed += len(data)
-        room = _FIRST - len(self._first)
-        if room > 0:
-            self._first += data[:room]
-            data = data[room:]
-        if data:
-            self._last.append(data)
-            self._size += len(data)
-        while self._last and self._size - len(self._last[0]) > _LAST:
-            gone = self._last.popleft()
-            self._size -= len(gone)
-            self.dropped += len(gone)
-            self._dropped_line_ends += gone.count(b"\n")
-
-    @property
-    def content(self) -> bytes:
-        """What was kept; where something is missing stands a line of its own, which the text reader knows."""
-        mark = b"\n[triage: %d bytes with %d line ends left out here]\n" % (self.dropped, self._dropped_line_ends)
-        return bytes(self._first) + (mark if self.dropped else b"") + b"".join(self._last)
-
-
-class Console:
+class Output:
     """What stands between the child's descriptors 1 and 2 and ours."""
 
     def __init__(self) -> None:
@@ -100,7 +63,7 @@ class Console:
     def pump(self) -> bool:
         """Pass on what there is; False when the stream has ended."""
         try:
-            data = os.read(self.source, _PIECE)
+            data = os.read(self.source, PIECE)
         except BlockingIOError:
             return True
         except OSError:  # a terminal's way of saying that nobody holds its other side
@@ -273,21 +236,6 @@ def _status(descriptor: int) -> os.stat_result | None:
 
 def _end_of(descriptor: int) -> int:
     return os.fstat(descriptor).st_size
-
-
-def tail_of(path: str, start: int) -> bytes:
-    """What was written to a file since it had `start` bytes, without the middle where that is much."""
-    kept = Kept()
-    try:
-        with open(path, "rb") as file:
-            size = file.seek(0, os.SEEK_END)
-            # A file that became smaller was emptied meanwhile: then all of it is new.
-            file.seek(start if start <= size else 0)
-            while data := file.read(_PIECE):
-                kept.add(data)
-    except OSError:
-        pass
-    return kept.content
 
 
 def _path_of(descriptor: int) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from triage.capture.windows.watching import MOST_NOTED, Answer, Raised, Watch, is_death, signed
+from triage.capture.windows.debug_events import MOST_NOTED, Answer, Raised, Watch, is_death, signed
 
 ACCESS_VIOLATION, FAST_FAIL, STACK_OVERFLOW, HEAP = 0xC0000005, 0xC0000409, 0xC00000FD, 0xC0000374
 BREAKPOINT, CPP_THROW, CONTROL_C = 0x80000003, 0xE06D7363, 0x40010005
