@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from triage.capture import memory
-from triage.capture.memory import Limit, OomCounters, OomKills, limits_of, memory_facts
+from triage.capture.memory import Limit, OomCounters, limits_of, memory_facts
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="this system has no /proc")
 GIB = 1 << 30
@@ -98,7 +98,7 @@ def test_a_data_limit_is_compared_with_the_data_segment() -> None:
 
 def test_this_machine_has_a_limit_and_counts_kills() -> None:
     before = memory.limits_before()
-    assert memory.limit_for() is not None
+    assert limits_of()
     assert before.machine is not None
     assert memory.kills_since(before) == 0
 
@@ -127,7 +127,7 @@ def test_kills_are_the_cgroups_where_it_counts_them(tmp_path: Path) -> None:
     )
     tree(tmp_path, {"proc/vmstat": "nr_free_pages 7\noom_kill 9\n"})
     assert memory.limits_before(root) == OomCounters(cgroup=3, machine=9)
-    assert memory.kills_told(OomCounters(cgroup=1, machine=1), root) == OomKills(2, machine_wide=False)
+    assert memory.kills_since(OomCounters(cgroup=1, machine=1), root) == 2
 
 
 def test_a_kill_elsewhere_on_the_machine_is_not_ours_where_the_cgroup_knows(tmp_path: Path) -> None:
@@ -138,7 +138,7 @@ def test_a_kill_elsewhere_on_the_machine_is_not_ours_where_the_cgroup_knows(tmp_
 
 def test_only_the_machine_counts_and_that_is_said(tmp_path: Path) -> None:
     root = tree(tmp_path, {"proc/vmstat": "oom_kill 9\n"})
-    assert memory.kills_told(OomCounters(None, 8), root) == OomKills(1, machine_wide=True)
+    assert memory.kills_since(OomCounters(None, 8), root) == 1
     assert memory.kills_since(OomCounters(None, 9), root) == 0
 
 
@@ -167,7 +167,7 @@ def test_the_tightest_ancestor_of_a_unified_cgroup_holds(tmp_path: Path) -> None
         job_DOT_slice__memory_DOT_max=f"{4 * GIB}\n",
     )
     assert cgroup_limits(root) == [Limit(4 * GIB, "limit (cgroup v2)", "resident")]
-    assert memory.limit_for(None, root, NOT_HERE) == Limit(4 * GIB, "limit (cgroup v2)", "resident")
+    assert min(limits_of(None, root, NOT_HERE)) == Limit(4 * GIB, "limit (cgroup v2)", "resident")
 
 
 @pytest.mark.parametrize(
@@ -238,7 +238,7 @@ def test_a_cgroup_that_lies_outside_the_mount_falls_back_to_the_mount(tmp_path: 
 
 
 def test_the_machine_is_the_last_limit_and_its_swap_is_said(tmp_path: Path) -> None:
-    limit = memory.limit_for(None, unified(tmp_path), NOT_HERE)
+    limit = min(limits_of(None, unified(tmp_path), NOT_HERE))
     assert limit == Limit(16 * GIB, "the machine's memory, 2.0 GiB of swap besides", "resident")
 
 

@@ -11,7 +11,7 @@ from building import sentences
 from triage.capture.assemble import crash_of
 from triage.capture.command import Program
 from triage.capture.hook_files import Note
-from triage.capture.windows.debug_events import Raised, Watched
+from triage.capture.windows.debug_events import ExceptionEvent, Watched
 from triage.capture.windows.remains import Ended, remains_of, status_of
 from triage.crash import Crash
 
@@ -26,7 +26,9 @@ Current thread 0x00000024 (most recent call first):
 
 
 def watched(pid: int, code: int, *parameters: int, seen: bool = True) -> Watched:
-    crash = Raised(0x24, code, first_chance=False, parameters=parameters) if seen and code >= 0xC0000000 else None
+    crash = (
+        ExceptionEvent(0x24, code, first_chance=False, parameters=parameters) if seen and code >= 0xC0000000 else None
+    )
     return Watched(pid, exit_code=code, crash=crash)
 
 
@@ -159,7 +161,7 @@ def test_a_worker_that_crashed_before_the_timeout_is_the_one_to_explain() -> Non
 
 
 def test_a_process_that_we_ended_did_not_die_of_what_it_had_survived() -> None:
-    survived = Raised(0x24, 0xC00000FD, first_chance=True)
+    survived = ExceptionEvent(0x24, 0xC00000FD, first_chance=True)
     told = crash(Watched(7, 1, provisional=survived, finished=False), stopped_by="timeout", stopped_after=4.0)
     assert told.hung
 

@@ -1,7 +1,7 @@
-"""Memory after a failure: how much was used at most, against which limit, and whether the kernel killed for it.
+"""What can run out: memory, and below it threads, memory maps and shared memory; how much was used of which limit.
 
 Everything is read from /proc and the cgroup files, and what cannot be read is None. `root` is where those files are
-looked for, so that the record of another machine can be read too. Annotations are not kept as texts here: named tuples
+looked for, so that the record of another machine can be read too. Annotations are not postponed here: named tuples
 would compile each of them, and this is loaded before every run.
 """
 
@@ -13,7 +13,7 @@ from triage.crash import Memory, Resources
 
 # Version 1 writes "no limit" as the largest number of whole pages; nobody has a machine with an exbibyte.
 _UNLIMITED = 1 << 60
-# From here on a known share decides, and a limit of which the share is unknown need not be told instead.
+# From this share on, a limit is taken for the one that was reached, whatever is unknown about the others.
 _AT_LIMIT = 0.9
 _CONTAINER_WORDS = ("docker", "kubepods", "libpod", "containerd", "crio", "lxc", "garden")
 # Memory maps are mentioned only when there are hardly any left.
@@ -26,13 +26,6 @@ class OomCounters(NamedTuple):
 
     cgroup: int | None = None
     machine: int | None = None
-
-
-class OomKills(NamedTuple):
-    """Kills for memory since a snapshot; where only the machine counts them, another process may be the victim."""
-
-    number: int
-    machine_wide: bool
 
 
 class Usage(NamedTuple):
@@ -59,7 +52,7 @@ class Cgroup(NamedTuple):
 
 
 class ThreadCount(NamedTuple):
-    """What is there of something, how much there may be, and who says so."""
+    """How many threads (or maps) there are, how many there may be, and whose limit that is."""
 
     used: int | None
     limit: int
@@ -67,7 +60,7 @@ class ThreadCount(NamedTuple):
 
     @property
     def share(self) -> float:
-        """How much of the limit is used; what is not known counts as nothing."""
+        """How much of the limit is used; an unknown number counts as none."""
         return (self.used or 0) / max(1, self.limit)
 
 
@@ -83,18 +76,15 @@ def limits_before(root: str = "/") -> OomCounters:
 
 
 def kills_since(before: OomCounters, root: str = "/") -> int | None:
-    """How many kills for memory were counted since a snapshot, None where nothing counts them."""
-    kills = kills_told(before, root)
-    return kills.number if kills else None
+    """How many kills for memory were counted since a snapshot; None where nothing counts them.
 
-
-def kills_told(before: OomCounters, root: str = "/") -> OomKills | None:
-    """The same, with whether it is the cgroup that counted them or only the machine as a whole."""
+    Our cgroup's count is preferred: on the machine as a whole another process may be the victim.
+    """
     now = limits_before(root)
     if before.cgroup is not None and now.cgroup is not None:
-        return OomKills(max(0, now.cgroup - before.cgroup), False)
+        return max(0, now.cgroup - before.cgroup)
     if before.machine is not None and now.machine is not None:
-        return OomKills(max(0, now.machine - before.machine), True)
+        return max(0, now.machine - before.machine)
     return None
 
 
@@ -112,11 +102,6 @@ def limits_of(pid: int | None = None, root: str = "/", environ: Mapping[str, str
     if total is not None:
         limits.append(total)
     return limits
-
-
-def limit_for(pid: int | None = None, root: str = "/", environ: Mapping[str, str] = os.environ) -> Limit | None:
-    """The tightest limit of a process."""
-    return min(limits_of(pid, root, environ), key=lambda limit: limit.bytes, default=None)
 
 
 def memory_facts(
@@ -139,7 +124,7 @@ def memory_facts(
     closest = max(known, key=lambda limit: (used[limit.counts] or 0) / max(1, limit.bytes), default=None)
     unknown = min((limit for limit in limits if limit not in known), key=lambda limit: limit.bytes, default=None)
     if closest is None or (unknown and (used[closest.counts] or 0) < _AT_LIMIT * closest.bytes):
-        # A limit that may have been reached says more than another that was not: no share is better than a low one.
+        # A limit that may have been reached matters more than one that was not: better no share than a low one.
         closest = unknown
     return Memory(
         peak_bytes=used[closest.counts] if closest else used[RESIDENT],
@@ -150,7 +135,7 @@ def memory_facts(
 
 
 def container(root: str = "/", environ: Mapping[str, str] = os.environ) -> str | None:
-    """Which kind of container this is, None where it is none that we know."""
+    """Which kind of container this is, None outside of one that we know."""
     if "KUBERNETES_SERVICE_HOST" in environ:
         return "Kubernetes"
     if os.path.exists(os.path.join(root, ".dockerenv")):
@@ -270,7 +255,7 @@ def _machine_memory(root: str) -> Limit | None:
         return Limit(total, f"the machine's memory{besides}", RESIDENT)
     try:
         pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if root == "/" else 0
-    except (OSError, ValueError, AttributeError):  # each system that lacks one of them says so in its own way
+    except (OSError, ValueError, AttributeError):  # each system that lacks one of them fails in its own way
         return None
     return Limit(pages, "the machine's memory", RESIDENT) if pages > 0 else None
 
@@ -319,7 +304,7 @@ def resources_of(pid: int | None = None, refused_before: int | None = None, root
 
 
 def _counts(pid: int | None, root: str) -> Iterator[ThreadCount]:
-    # A process that is gone has no threads any more: then only the limits can still be told.
+    # A process that is gone has no threads any more: then only the limits are known.
     held = pid is not None and bool(read(root, f"proc/{pid}/status"))
     group = cgroup_of("pids", pid if held else None, root)
     for directory in group.directories if group else ():

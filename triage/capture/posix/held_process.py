@@ -1,4 +1,4 @@
-"""A crashed process is held until its stacks are read, then it dies of its own signal; a hanging one likewise."""
+"""A crashed process is held until its stacks are read, then dies of its own signal; a hanging one is read likewise."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ class Held(NamedTuple):
 def read_crashed(pid: int, faults: FaultDirectory, number: int | None = None, *, why_not_native: str = "") -> Held:
     """Hold a process whose fatal signal has come, read it, and let it die of that signal.
 
-    `number` is the signal where the dump does not tell it, because the script keeps the dump for itself. A reason in
-    `why_not_native` leaves the native stack unread, and the report tells it.
+    `number` is the signal where we have no dump that names it, because the script keeps it for itself. With a reason
+    in `why_not_native` the native stack is not read, and the report gives that reason.
     """
     dump = b""
     if number is None:
         dump, number = _whole_dump(pid, faults)
     if not faults.is_open_in(pid):
-        # It is dead already, or its number is another process's here.
+        # It is dead already, or the number is another process's here.
         note = faults.note(pid)
         held = Held(pid, shortened([note.python or "?"]), note, dump)
         return held._replace(exit=status.from_code(128 + number) if number else None)
@@ -60,7 +60,7 @@ def read_crashed(pid: int, faults: FaultDirectory, number: int | None = None, *,
 
 
 def read_hanging(pid: int, faults: FaultDirectory) -> Held:
-    """The stacks of a process that does not come to an end; it stays stopped for the caller to end."""
+    """The stacks of a process that hangs; it stays stopped for the caller to end."""
     process_tree.send(pid, signal.SIGSTOP)
     return _read(pid, faults, b"", crashed=False)
 
@@ -68,7 +68,7 @@ def read_hanging(pid: int, faults: FaultDirectory) -> Held:
 def _read(pid: int, faults: FaultDirectory, dump: bytes, *, crashed: bool, why_not_native: str = "") -> Held:
     try:
         return _all_of(pid, faults, dump, crashed=crashed, why_not_native=why_not_native)
-    except Exception as error:  # a bug of ours must not cost the child its own death and exit code
+    except Exception as error:  # our bug must not cost the child its own death and exit code
         missing = (Gap("process", "bug", detail=f"reading it failed, a bug of ours: {error!r}"),)
         return Held(pid, "?", faults.note(pid), dump, missing=missing)
 
@@ -127,8 +127,8 @@ def _signal_in(dump: bytes) -> int | None:
 def _let_die(pid: int, number: int | None) -> None:
     """Wake it and send the signal that it was dying of.
 
-    The signal may reach another thread than the one that waits in its handler, and may do so while the handler is
-    still ours; a second one then ends the process. One that still lives after that is beyond asking.
+    The signal may reach another thread than the one that waits in its handler, while the handler is still ours; a
+    second one then ends the process. One that survives even that is killed.
     """
     process_tree.send(pid, signal.SIGCONT)
     if number is None:

@@ -1,8 +1,8 @@
 """The child's standard error, and its output where that goes to the same place: passed on at once, its ends kept.
 
-The child gets what it would have without us: a terminal where there is one, of the same size, a pipe where there is a
-pipe. Where standard output goes elsewhere it is not touched at all. One channel serves both where both go to the same
-place, because two would mix up the order of the lines.
+The child gets what it would have without us: a terminal of the same size for a terminal, a pipe for a pipe. Standard
+output that goes elsewhere is not touched at all. Where both go to the same place one channel serves both, because two
+would mix up the order of the lines.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from triage.capture.supervision import PIECE, Kept, tail_of
 
 
 class Output:
-    """What stands between the child's descriptors 1 and 2 and ours."""
+    """The link between the child's descriptors 1 and 2 and ours."""
 
     def __init__(self) -> None:
         self.kept = Kept()
@@ -87,20 +87,20 @@ class Output:
                 break
 
     def logs(self) -> list[tuple[str, bytes]]:
-        """What was said, by name; files that the child wrote to directly are read now."""
+        """What was printed, by the name of the stream; files that the child wrote to directly are read now."""
         name = "output" if self._both else "stderr"
-        told = [("stdout" if fd == 1 else name, tail_of(_path_of(fd), start)) for fd, start in self._files]
+        files = [("stdout" if fd == 1 else name, tail_of(_path_of(fd), start)) for fd, start in self._files]
         # Standard output in a file says nothing about the errors, which went through our hands.
-        return told if any(fd == 2 for fd, _ in self._files) else [*told, (name, self.kept.content)]
+        return files if any(fd == 2 for fd, _ in self._files) else [*files, (name, self.kept.content)]
 
     def leave_to_a_copier(self) -> None:
-        """Go on passing on, in a process of its own, what a grandchild that outlives the child still has to say."""
+        """Leave it to a separate process to pass on what a grandchild that outlives the child still prints."""
         if self.source < 0 or os.fork() != 0:
             return
         try:
             os.set_blocking(self.source, True)
             os.setsid()
-            # Who reads our output must not wait for us, and the terminal's modes are no longer ours to put back.
+            # Whoever reads our output must not wait for us, and the terminal's modes are no longer ours to restore.
             for descriptor in (0, 1):
                 with suppress(OSError):
                     os.close(descriptor)
@@ -111,7 +111,7 @@ class Output:
             os._exit(0)
 
     def close(self) -> None:
-        """Give the terminal back as it was and close our end."""
+        """Restore the terminal and close our end."""
         self._stop_keys()
         if self._outer is not None:
             self._set_modes(self._outer)
@@ -136,7 +136,7 @@ class Output:
         try:
             modes = termios.tcgetattr(2)
             self.source, self._inside = os.openpty()
-            # Line ends are made into CR LF once, by the real terminal.
+            # The real terminal turns line ends into CR LF; once is enough.
             modes[1] &= ~termios.OPOST
             termios.tcsetattr(self._inside, termios.TCSANOW, modes)
         except (OSError, termios.error):
@@ -159,7 +159,7 @@ class Output:
             outer = termios.tcgetattr(2)
             if self._outer is None:
                 self._outer = list(outer)
-            # Input, local and key settings; how output is written stays the real terminal's business.
+            # Input, local and key settings; how output is written is up to the real terminal.
             for part in (0, 3, 6):
                 outer[part] = modes[part]
             self._set_modes(outer)
@@ -184,9 +184,9 @@ class Output:
 
 
 class Keyboard:
-    """Types into the child's terminal what is typed at ours, for a pager that has opened its terminal by name.
+    """Forwards keys to the child's terminal, for a pager that has opened its terminal by name.
 
-    Everybody else reads standard input, which is the real terminal, and must get the keys alone.
+    All other programs read standard input, which is the real terminal, and must not share the keys with us.
     """
 
     def __init__(self, terminal: int) -> None:
@@ -217,7 +217,7 @@ class Keyboard:
 
 
 def _is_opened_by_name(terminal: str) -> bool:
-    """Whether a process holds a terminal by another descriptor than the three that it was given."""
+    """Whether a process has a terminal open under another descriptor than the three that it was given."""
     for pid in os.listdir("/proc") if os.path.isdir("/proc/self") else ():
         with suppress(OSError):
             if pid.isdigit() and int(pid) != os.getpid():

@@ -1,6 +1,6 @@
 """Starts the child and stays with it to its end: passes on its output, notices crashes, hangs and interrupts.
 
-Everything that costs time is imported only when something has gone wrong: a healthy run must not feel us.
+What takes time to import is imported only when something has gone wrong: a healthy run must not be slowed down.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from triage.capture.memory import OomCounters
     from triage.capture.posix.held_process import Held
 
-# How often crashes of processes that are not our own child are looked for; a crashed one waits at least four seconds.
+# How often we look for crashes of processes that are not our own child; a crashed one waits at least four seconds.
 _LOOK_EVERY = 0.1
 _SWEEP_EVERY = 5.0
 _MANY = 64
 _ROUNDS = 3
-# Reading a native stack takes a good part of a second; of many that crash together, the first ones tell the story.
+# Reading a native stack takes a good part of a second; of many that crash together, the first ones are enough.
 _READ_NATIVELY = 3
 
 
@@ -76,7 +76,7 @@ class Supervisor:
             if self._timeout is not None:
                 self._adopts = _adopt_orphans(True)
             self._start()
-            # Looked up while the child starts, so that it does not wait for us.
+            # Read while the child starts, so that it does not wait for us.
             from triage.capture.memory import limits_before, refusals_before
 
             kills, refusals = limits_before(), refusals_before()
@@ -113,12 +113,12 @@ class Supervisor:
         )
 
     def leave(self) -> None:
-        """Let go of the streams; what a surviving grandchild says still reaches its reader."""
+        """Let go of the streams; what a surviving grandchild prints still reaches its reader."""
         self._output.leave_to_a_copier()
         self._output.close()
 
     def forward(self, number: int) -> None:
-        """Hand on a signal that was sent to us and meant for the child."""
+        """Forward a signal that was sent to us and meant for the child."""
         if self._pid:
             with suppress(ProcessLookupError):
                 os.kill(self._pid, number)
@@ -129,12 +129,12 @@ class Supervisor:
             self.forward(number)
 
     def resized(self) -> None:
-        """Our terminal has a new size; the child hears of it once its own terminal has it too."""
+        """Our terminal has a new size; the child is notified once its own terminal has it too."""
         self._output.follow_size()
         self.forward(signal.SIGWINCH)
 
     def interrupted(self) -> None:
-        """A second Ctrl-C that changes nothing asks us to look and to end it."""
+        """Ctrl-C; a second one without effect means that we should look at the program and end it."""
         self._interrupts.note(time.monotonic(), self._output.kept.passed)
         self.pass_on_unless_typed(signal.SIGINT)
 
@@ -146,7 +146,7 @@ class Supervisor:
                 arguments,
                 self._environment,
                 file_actions=self._output.file_actions(),
-                # Python ignores these two for itself, and a child would inherit that.
+                # Python ignores these two, and a child would inherit that.
                 setsigdef=[signal.SIGPIPE, signal.SIGXFSZ],
             )
         except OSError as error:
@@ -216,7 +216,7 @@ class Supervisor:
         known = set(self._crashed)
         self._hanging = [read_hanging(pid, self._faults) for pid in tree if pid not in known]
         process_tree.end_all(tree)
-        # One that is asked to end may replace workers that ended before it.
+        # One that we ask to end may first replace workers that we have ended.
         for _ in range(_ROUNDS):
             if not (left := self._alive_except([])):
                 break
@@ -231,7 +231,7 @@ class Supervisor:
 
 
 class _Signals:
-    """The signals that concern us while a child runs, put back afterwards.
+    """The signals that we handle while a child runs, restored afterwards.
 
     A child inherits ignored signals but not handlers, so handlers are set before it starts, and only where the signal
     was not ignored already, as under nohup.
@@ -252,13 +252,13 @@ class _Signals:
         self._wake_up, self._written = os.pipe()
         os.set_blocking(self._written, False)
         try:
-            # Without this a signal would only be noticed at the next look.
+            # Without this a signal would be noticed only at the next look.
             signal.set_wakeup_fd(self._written, warn_on_full_buffer=False)
         except ValueError:
-            # Signals belong to the main thread; a caller in another one keeps them, and the child's end is still seen.
+            # Only the main thread may handle signals; a caller in another one goes without, and still sees the end.
             return self._wake_up
         for number, handler in self._handlers.items():
-            # A parent that ignores SIGCHLD has left us that, and then the child's status would be lost.
+            # We inherit an ignored SIGCHLD, with which the child's status would be lost.
             if number == signal.SIGCHLD or signal.getsignal(number) is not signal.SIG_IGN:
                 self._before[number] = signal.signal(number, handler)
         return self._wake_up
@@ -273,7 +273,7 @@ class _Signals:
 
 
 def _is_in_foreground() -> bool:
-    """Whether a terminal's keys send their signals to our group of processes, and so to the child."""
+    """Whether the terminal's keys signal our process group, and so the child."""
     try:
         terminal = os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY)
     except OSError:
@@ -289,7 +289,7 @@ def _is_in_foreground() -> bool:
 def _adopt_orphans(wanted: bool) -> bool:
     """Become the parent of descendants whose own parent dies (Linux), so that a timeout finds every one of them.
 
-    Only where a timeout is asked for: an orphan sees that its new parent is us and not process 1.
+    Only with a timeout: an orphan can see that its new parent is not process 1.
     """
     if not sys.platform.startswith("linux"):
         return False

@@ -32,7 +32,8 @@ _ABOUT = re.compile(rb'"pid" ?: ?(\d+),|^Process:.*\[(\d+)\]', re.MULTILINE)
 def line_about(pid: int, seconds: float, path: str = _LOG) -> str | None:
     """The kernel's last line about a fault of a process that ran for `seconds` until now; None where there is none.
 
-    The kernel numbers threads and not processes, so a Python thread with a later number is taken for one of ours.
+    The kernel gives the number of the thread, not of the process; a Python with a later number is taken for a thread
+    of ours.
     """
     since = time.monotonic() - seconds - _TOLERANCE
     own = of_a_thread = None
@@ -49,7 +50,7 @@ def line_about(pid: int, seconds: float, path: str = _LOG) -> str | None:
 
 
 def _records(path: str) -> list[tuple[float, str]]:
-    """Every record with its time in seconds; none where the log may not be read, as is usual for people but root."""
+    """Every record with its time in seconds; none where we may not read the log, as is usual without root."""
     records = []
     try:
         log = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -59,7 +60,7 @@ def _records(path: str) -> list[tuple[float, str]]:
         while True:
             try:
                 record = os.read(log, _RECORD)
-            except BrokenPipeError:  # records were overwritten while we read; the next read goes on behind them
+            except BrokenPipeError:  # records were overwritten while we read; the next read continues after them
                 continue
             except OSError:
                 break

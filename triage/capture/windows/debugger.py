@@ -1,7 +1,7 @@
-"""Runs a program as its debugger, and so sees what no handler inside of it can: a fast fail, a stack that is used up.
+"""Runs a program as its debugger, and so sees what no handler inside it can: a fast fail, a stack that is used up.
 
 Everything that the program starts is debugged as well: the python.exe of a virtual environment is only a launcher, and
-the interpreter that crashes is its child. Windows wants all of this done by the thread that started the program.
+the interpreter that crashes is its child. All of this has to be done by the thread that started the program.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ctypes.wintypes import BOOL, DWORD, HANDLE, LPVOID
 from pathlib import Path
 
 from triage.capture.windows import winapi
-from triage.capture.windows.debug_events import Raised, Watch
+from triage.capture.windows.debug_events import ExceptionEvent, Watch
 from triage.capture.windows.dump_files import DumpPlaces
 
 assert sys.platform == "win32"
@@ -34,7 +34,7 @@ _COMMENT = 11
 class DebuggedProgram:
     """A program and all that it starts, with us as their debugger.
 
-    `finished` tells of a process whether its Python came to its own end (None where it has no hook of ours).
+    `finished` says whether the Python of a process ended by itself (None where our hook did not run in it).
     """
 
     def __init__(self, places: DumpPlaces, finished: Callable[[int], bool | None], *, full: bool) -> None:
@@ -52,14 +52,14 @@ class DebuggedProgram:
 
     def start(self, path: str | None, command_line: str, environment: dict[str, str], streams: dict[int, int]) -> None:
         """Start it; raises OSError."""
-        # A debugged program would get a slow heap that checks itself, and other crashes than without us.
+        # Windows gives a debugged program a slow heap that checks itself: it would crash differently than without us.
         self.pid, handle = winapi.start(path, command_line, {"_NO_DEBUG_HEAP": "1", **environment}, streams, debug=True)
         winapi.close(handle)  # the debug events bring one of their own
         # Should we be killed, the program goes on.
         winapi.kernel32.DebugSetProcessKillOnExit(False)
 
     def wait(self, milliseconds: int) -> int | None:
-        """Attend to what happens within so long; the exit code once the program has ended."""
+        """Handle what happens in this time; the exit code once the program has ended."""
         while event := winapi.next_event(milliseconds):
             milliseconds = 0 if self._has_ended else milliseconds
             handled = True
@@ -85,7 +85,7 @@ class DebuggedProgram:
         return root is not None and root.exit_code is not None
 
     def leave(self) -> None:
-        """Let those that outlive the program go on without us."""
+        """Let processes that outlive the program run on without us."""
         for pid in self.running:
             winapi.kernel32.DebugActiveProcessStop(pid)
             if part := self._parts.pop(pid, None):
@@ -100,12 +100,12 @@ class DebuggedProgram:
             self._keep(pid)
 
     def end_all(self) -> None:
-        """End every process of the run; their last events still have to be attended to."""
+        """End every process of the run; their last events still have to be handled."""
         for handle in self._processes.values():
             winapi.end_process(handle, _ENDED_BY_US)
 
     def _attend(self, event: winapi.DebugEvent) -> bool:
-        """Do what an event asks for; says whether it counts as handled."""
+        """React to an event; returns whether it counts as handled."""
         pid = event.pid
         if event.kind == winapi.NEW_PROCESS:
             self.watch.began(pid)
@@ -126,20 +126,18 @@ class DebuggedProgram:
 
     def _raised(self, event: winapi.DebugEvent) -> bool:
         record = event.of.exception.record
-        error = Raised(
+        error = ExceptionEvent(
             event.tid,
             record.code,
             bool(event.of.exception.first_chance),
-            record.address or 0,
             tuple(record.parameters[: min(record.count, 15)]),
-            record.continuable,
         )
-        answer = self.watch.raised(event.pid, error)
-        if answer.dump and event.pid in self._processes:
-            self._write(event.pid, event, answer.dump, _comment_of(error))
-            if answer.dump == "final":
+        reaction = self.watch.raised(event.pid, error)
+        if reaction.dump and event.pid in self._processes:
+            self._write(event.pid, event, reaction.dump, _comment_of(error))
+            if reaction.dump == "final":
                 self._keep(event.pid)
-        return answer.handled
+        return reaction.handled
 
     def _write(self, pid: int, event: winapi.DebugEvent | None, kind: str, comment: dict[str, object]) -> None:
         thread = self._threads.get((pid, event.tid)) if event is not None else None
@@ -176,7 +174,7 @@ class DebuggedProgram:
         elif part := self._parts.pop(pid, None):
             with suppress(OSError):
                 os.unlink(part)
-        # Windows closes these handles itself once the event is attended to.
+        # Windows closes these handles itself once the event is handled.
         self._processes.pop(pid)
         for key in [key for key in self._threads if key[0] == pid]:
             del self._threads[key]
@@ -253,8 +251,8 @@ def _write_dump(
     return reason
 
 
-def _comment_of(error: Raised) -> dict[str, object]:
-    """What the dump's comment says, for whoever opens it with another tool."""
+def _comment_of(error: ExceptionEvent) -> dict[str, object]:
+    """The dump's comment, for anyone who opens it with another tool."""
     return {
         "writer": "triage",
         "code": f"0x{error.code:08X}",

@@ -60,7 +60,7 @@ class DumpPlaces:
         return self._folder / f"{self._stem}-{self._began}-{pid}.{kind}{_PART}"
 
     def keep(self, part: Path, pid: int) -> Path:
-        """Give a whole dump its name; in our own folder the oldest go."""
+        """Give a whole dump its name; in our own folder the oldest are removed."""
         wanted = self._folder / f"{self._stem}-{self._began}-{pid}.dmp"
         if self._file is not None:
             wanted = (
@@ -76,7 +76,7 @@ class DumpPlaces:
 
 
 def remove_oldest(folder: Path, keep: int = KEPT, now: float | None = None) -> None:
-    """Leave the newest dumps of ours in a folder, and nothing that a killed run has left unfinished."""
+    """Keep only our newest dumps in a folder, and remove what a killed run has left unfinished."""
     now = time.time() if now is None else now
     dumps: list[tuple[float, str]] = []
     with suppress(OSError), os.scandir(folder) as entries:
@@ -93,7 +93,7 @@ def remove_oldest(folder: Path, keep: int = KEPT, now: float | None = None) -> N
 
 
 def local_dumps_folder(program: str, settings: Settings | None = None) -> Path | None:
-    """The folder of a program's dumps; None where no administrator has asked for any.
+    """The folder of a program's own LocalDumps; None where no administrator has asked for any.
 
     `settings` gives the values of a key below HKEY_LOCAL_MACHINE, or None where there is no such key.
     """
@@ -106,7 +106,7 @@ def local_dumps_folder(program: str, settings: Settings | None = None) -> Path |
 
 
 def local_dump_of(program: str, pid: int, folder: Path) -> Path | None:
-    """The dump of one process: PROGRAM.PID.dmp, or PROGRAM(1).PID.dmp where there was one of that name."""
+    """The dump of one process: PROGRAM.PID.dmp, or PROGRAM(1).PID.dmp where that name was taken."""
     try:
         found = [path for path in folder.iterdir() if _is_dump_of(path.name, program, pid)]
         return max(found, key=lambda path: path.stat().st_mtime, default=None)
@@ -115,7 +115,7 @@ def local_dump_of(program: str, pid: int, folder: Path) -> Path | None:
 
 
 def how_to_set_up(program: str) -> str:
-    """The sentence for a machine on which Windows keeps no dumps: what an administrator types."""
+    """What an administrator types on a machine where Windows keeps no dumps, as a notice."""
     key = f'"HKLM\\{KEY}\\{program}"'
     return (
         "Windows keeps no dump of its own here; an administrator can turn that on with\n"

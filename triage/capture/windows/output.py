@@ -1,10 +1,10 @@
 """The child's standard error, and its output where that goes to the same place, on Windows.
 
 A console is left alone: a pipe in its place would change what the program sees (isatty, colours, progress bars, the
-code page), and a second console of ours would change its size, its keys and its Ctrl-C. What the program showed there
-is read back from the console's own memory when it has failed. A pipe is replaced by a pipe of ours, which the program
-can't tell from the one it would have had, and passed on at once. A file is written by the program itself and read
-afterwards. Standard output is touched only where it is the same pipe as standard error.
+code page), and a second console would change its size, its keys and its Ctrl-C. What the program showed there is read
+back from the console's own memory when it has failed. A pipe is replaced by one of our own, which looks the same to the
+program, and passed on at once. A file is written by the program itself and read afterwards. Standard output is touched
+only where it is the same pipe as standard error.
 """
 
 from __future__ import annotations
