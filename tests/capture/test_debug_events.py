@@ -1,4 +1,4 @@
-"""What a debugger makes of the events that it is told, one process at a time: the rules, without Windows."""
+"""What a debugger makes of the events that it sees, one process at a time: the rules, without Windows."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def test_a_dump_has_a_temporary_name_until_it_is_whole(tmp_path: Path) -> None:
     assert not part.exists()
 
 
-def test_its_name_tells_the_script_and_the_process(tmp_path: Path) -> None:
+def test_its_name_has_the_script_and_the_process(tmp_path: Path) -> None:
     name = written(DumpPlaces("python train model.py", state=tmp_path), 4711).name
     assert name.startswith("model-")
     assert name.endswith("-4711.dmp")

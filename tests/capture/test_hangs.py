@@ -1,4 +1,4 @@
-"""A run that does not end: every process tells where it was, all are ended, and the report says who waited for what."""
+"""A run that does not end: the report shows where every process was and who waited for what, and all are ended."""
 
 from __future__ import annotations
 

@@ -134,7 +134,7 @@ def test_a_sitecustomize_of_the_environment_runs(tmp_path):
     assert with_triage("script.py", cwd=tmp_path, env=active).stdout == alone
 
 
-def test_a_broken_sitecustomize_says_what_it_said_before(tmp_path):
+def test_a_broken_sitecustomize_prints_what_it_printed_before(tmp_path):
     venv.create(tmp_path / "env", with_pip=False, symlinks=True)
     (packages,) = (tmp_path / "env").glob("lib/python*/site-packages")
     (packages / "sitecustomize.py").write_text("raise ValueError('broken before')\n")
@@ -300,7 +300,7 @@ def test_a_module_and_a_console_script(tmp_path):
 
 
 @pytest.mark.parametrize("way", ["-I", "-E", "-S", "env"])
-def test_where_the_hook_can_not_run_it_is_said(tmp_path, way):
+def test_where_the_hook_can_not_run_the_report_says_so(tmp_path, way):
     (tmp_path / "script.py").write_text(CRASH + "die()\n")
     if way == "env":
         words = ("--", "env", "-i", sys.executable, "script.py")
@@ -415,7 +415,7 @@ def test_one_triage_below_another(tmp_path):
     done = with_triage("--", *TRIAGE, *QUICKLY, "--output", inner, "script.py", cwd=tmp_path)
     assert done.returncode == 139
     assert "SIGSEGV" in inner.read_text()
-    assert not (tmp_path / "report.txt").exists(), "the inner one has told everything"
+    assert not (tmp_path / "report.txt").exists(), "the inner one has reported it"
     with_triage("--", "bash", "-c", "kill -SEGV $$", cwd=tmp_path)
     assert (tmp_path / "report.txt").exists()
 
@@ -447,8 +447,8 @@ def test_a_low_limit_on_open_files(tmp_path, files):
     assert done.returncode == 139
     # The last one is the directory that is being listed.
     assert [number for number in map(int, done.stdout.strip(b"[]\n").split(b",")) if 3 < number < 100] == []
-    said = any("ulimit -n" in sentence for sentence in report["not_observable"])
-    assert said == (files < 100)
+    is_mentioned = any("ulimit -n" in sentence for sentence in report["not_observable"])
+    assert is_mentioned == (files < 100)
     assert ("die" in functions_of(primary_of(report))) == (files > 100)
 
 
@@ -568,7 +568,7 @@ CRASH_WITH_TENSORFLOW = (
 
 
 @pytest.mark.parametrize("by", ["environment", "script"])
-def test_a_hidden_log_is_said_first(tmp_path, by):
+def test_a_hidden_log_is_mentioned_first(tmp_path, by):
     hides = "os.environ['TF_CPP_MIN_LOG_LEVEL'] = '3'\n" if by == "script" else ""
     (tmp_path / "script.py").write_text(CRASH_WITH_TENSORFLOW + hides + "os.abort()\n")
     env = environment(**({"TF_CPP_MIN_LOG_LEVEL": "3"} if by == "environment" else {}))
