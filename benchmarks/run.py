@@ -25,13 +25,13 @@ FIT = HERE / "benchmarks" / "healthy_fit.py"
 CRASHER = HERE / "fixtures" / "crashers" / "pool_window.py"
 HOLD = """
 import os, sys, time
-from triage.capture.faults import FaultDirectory
-import triage.capture.holding as holding
+from triage.capture.hook_files import FaultDirectory
+from triage.capture.posix.held_process import read_crashed
 from triage.frames import name_of
 faults, pid = FaultDirectory.__new__(FaultDirectory), int(sys.argv[2])
 faults.path = sys.argv[1]
 began = time.perf_counter()
-held = holding.read_crashed(pid, faults)
+held = read_crashed(pid, faults)
 frames = [name_of(frame) for thread in held.threads if thread.crashed for frame in thread.native_stack]
 print(time.perf_counter() - began, len(frames), frames[0] if frames else "none", held.fault and held.fault.instruction)
 """
@@ -101,8 +101,8 @@ def crash_to_stack() -> None:
             frames,
             "frames",
         )
-        ours, memory, told = hold_and_read(Path(directory))
-        print(f"  held and read by us: {ours:.2f} s, {memory >> 10} MB, {told}")
+        ours, memory, stack = hold_and_read(Path(directory))
+        print(f"  held and read by us: {ours:.2f} s, {memory >> 10} MB, {stack}")
         print(f"  {theirs / ours:.1f} x faster (wanted: at least 10 x and at most 500 MB)")
 
 
@@ -119,7 +119,7 @@ def make_core(directory: Path) -> Path | None:
 
 def hold_and_read(directory: Path) -> tuple[float, int, str]:
     """Seconds, peak KiB of the largest process among the collectors, and what they found."""
-    from triage.capture.faults import FaultDirectory
+    from triage.capture.hook_files import FaultDirectory
 
     faults = FaultDirectory()
     environment = {**faults.environment(hold=True, tf_log=False), "TF_ENABLE_ONEDNN_OPTS": "1"}
@@ -131,11 +131,11 @@ def hold_and_read(directory: Path) -> tuple[float, int, str]:
         [sys.executable, "-c", HOLD, str(faults.path), str(child.pid)], stdout=subprocess.PIPE, text=True
     )
     assert reader.stdout
-    told = reader.stdout.read().split(maxsplit=1)
+    seconds, _, stack = reader.stdout.read().partition(" ")
     _, _, usage = os.wait4(reader.pid, 0)
     child.wait()
     faults.remove()
-    return float(told[0]), usage.ru_maxrss, told[1].strip() + " (frames, innermost, instruction)"
+    return float(seconds), usage.ru_maxrss, stack.strip() + " (frames, innermost, instruction)"
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ LONG = (
     *_CRASHERS,
     "tests/test_claims.py",
     "tests/readers/minidump/test_walk_like_lldb.py",
-    "tests/windows/test_collecting.py",
+    "tests/windows/test_wine_runs.py",
     "tests/test_packaging.py",
 )
 _CHOSEN = re.compile(r"\[(?P<id>.*)\]$")

@@ -288,7 +288,7 @@ def test_importing_triage_imports_none_of_its_dependencies():
 
 def test_running_a_healthy_program_imports_neither_signatures_nor_diagnosis():
     loaded = modules_after("import triage; assert triage.run(['true'], as_given=True) == (0, None, None, (), ())")
-    assert "triage.capture.supervisor" in loaded
+    assert "triage.capture.posix.supervisor" in loaded
     assert not loaded & {"click", "rich", "yaml", "triage.diagnosis", "triage.knowledge.database", "triage.stacks"}
 
 

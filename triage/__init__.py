@@ -90,7 +90,7 @@ def run(
     options = capture.Options(timeout, native, tf_log, None if save is None else fspath(save), debugger, full)
     outcome = capture.run(command, as_given=as_given, python=python, options=options)
     if outcome.facts is None:
-        return Ran(outcome.exit_code, outcome.signal, None, said=outcome.said)
+        return Ran(outcome.exit_code, outcome.signal, None, said=outcome.notices)
     try:
         from triage.diagnosis import diagnose
         from triage.redaction import redacted
@@ -100,9 +100,9 @@ def run(
         report = redacted(report) if redact else report
     except Exception as error:  # the program's exit code matters more than whatever is wrong with us
         problem = f"the report failed: {defects.told(error)}"
-        return Ran(outcome.exit_code, outcome.signal, None, (problem,), outcome.said)
+        return Ran(outcome.exit_code, outcome.signal, None, (problem,), outcome.notices)
     problems = tuple(f"signature skipped: {problem}" for problem in knowledge.problems)
-    return Ran(outcome.exit_code, outcome.signal, report, problems, outcome.said)
+    return Ran(outcome.exit_code, outcome.signal, report, problems, outcome.notices)
 
 
 def load_knowledge(signatures: Sequence[str | PathLike[str]] = ()) -> Knowledge:

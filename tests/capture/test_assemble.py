@@ -14,14 +14,16 @@ from triage.capture.assemble import (
     read_text,
 )
 from triage.capture.command import Program
-from triage.capture.faults import Note
+from triage.capture.hook_files import Note
 from triage.crash import Environment, ExitStatus, Library, Memory, NativeFrame, Process, PythonFrame, Thread
 
 
-def test_what_only_the_output_tells_of_the_machine_is_kept_beside_what_was_measured() -> None:
+def test_what_only_the_output_reports_of_the_machine_is_kept_beside_what_was_measured() -> None:
     measured = Environment(os="linux", packages=(("numpy", "2.0"),), gpus=("NVIDIA Tesla T4",))
-    told = Environment(os="windows", packages=(("numpy", "1.0"),), gpus=("Tesla T4",), driver="535.1", capability="7.5")
-    both = environment_of_run(measured, told)
+    reported = Environment(
+        os="windows", packages=(("numpy", "1.0"),), gpus=("Tesla T4",), driver="535.1", capability="7.5"
+    )
+    both = environment_of_run(measured, reported)
     assert (both.driver, both.capability) == ("535.1", "7.5")
     assert (both.os, both.package("numpy"), both.gpus) == ("linux", "2.0", ("NVIDIA Tesla T4",))
 

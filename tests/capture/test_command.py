@@ -201,7 +201,7 @@ def test_a_script_with_dependencies_runs_through_uv(tmp_path, monkeypatch):
     assert asked.arguments == (str(uv), "run", "--python", "3.12", "--script", "train.py")
 
 
-def test_without_uv_it_is_said(tmp_path, monkeypatch):
+def test_without_uv_the_report_says_so(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     (tmp_path / "train.py").write_text(METADATA)
     program = program_for(["train.py"])

@@ -11,7 +11,7 @@ import pytest
 from conftest import LOGS
 
 import triage
-from triage.capture.crash_reports import crash_report_of
+from triage.capture.posix.system_records import crash_report_of
 
 OURS = 4711
 TEXT = (LOGS / "containers" / "macos_crash.log").read_text("utf-8")

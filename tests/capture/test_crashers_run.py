@@ -162,8 +162,8 @@ def test_what_decides_is_in_the_evidence(finished, crasher):
         for frame in (*thread["python_stack"], *thread["native_stack"])
     ]
     frames += [done.primary["exit"]["name"], (done.primary["fault"] or {}).get("instruction") or ""]
-    said = [evidence["text"] for diagnosis in done.report["diagnoses"] for evidence in diagnosis["because"]]
-    text = "\n".join([done.output, *frames, *said])
+    evidence_texts = [evidence["text"] for diagnosis in done.report["diagnoses"] for evidence in diagnosis["because"]]
+    text = "\n".join([done.output, *frames, *evidence_texts])
     assert re.search(crasher.decides, text, re.MULTILINE)
 
 

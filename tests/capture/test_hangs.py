@@ -1,4 +1,4 @@
-"""A run that does not end: every process tells where it was, all are ended, and the report says who waited for what."""
+"""A run that does not end: the report shows where every process was and who waited for what, and all are ended."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from conftest import TRIAGE
 from running import CRASH, Terminal, environment, is_alive, report_on, with_triage
 
-from triage.capture import processes
+from triage.capture.posix import process_tree
 
 CTRL_C = b"\x03"
 TREE = """\
@@ -334,13 +334,13 @@ def test_descendants_are_found_through_their_parents_and_by_what_they_carry(tmp_
     child.stdout.readline()
     time.sleep(0.1)
     try:
-        below = processes.descendants(child.pid)
-        all_of_it = processes.descendants(child.pid, marker)
+        below = process_tree.descendants(child.pid)
+        all_of_it = process_tree.descendants(child.pid, marker)
         assert below[0].pid == child.pid
         assert len(all_of_it) == 3 >= len(below) >= 2
         assert os.getpid() not in [process.pid for process in all_of_it]
     finally:
-        processes.end_all([process.pid for process in processes.descendants(child.pid, marker)])
+        process_tree.end_all([process.pid for process in process_tree.descendants(child.pid, marker)])
         child.wait()
         child.stdout.close()
     assert not [process.pid for process in all_of_it if is_alive(process.pid)]
@@ -352,19 +352,19 @@ def test_a_process_with_a_strange_name_is_read(tmp_path):
     process = subprocess.Popen([script, "60"])
     try:
         time.sleep(0.1)
-        assert processes.parent_of(process.pid) == os.getpid()
-        assert processes.command_of(process.pid) == [str(script), "60"]
-        assert not processes.is_gone(process.pid)
+        assert [one.parent for one in process_tree.descendants(process.pid)] == [os.getpid()]
+        assert process_tree.command_of(process.pid) == [str(script), "60"]
+        assert not process_tree.is_gone(process.pid)
     finally:
         process.kill()
         process.wait()
-    assert processes.is_gone(process.pid)
-    assert processes.command_of(process.pid) == []
-    assert processes.parent_of(process.pid) is None
+    assert process_tree.is_gone(process.pid)
+    assert process_tree.command_of(process.pid) == []
+    assert process_tree.descendants(process.pid) == []
 
 
 def test_a_process_that_is_gone_needs_no_ending():
     nobody = 2**22 + 5
-    processes.send(nobody, signal.SIGTERM)
-    processes.end_all([nobody])
-    assert processes.is_gone(nobody)
+    process_tree.send(nobody, signal.SIGTERM)
+    process_tree.end_all([nobody])
+    assert process_tree.is_gone(nobody)

@@ -26,9 +26,10 @@ from running import (
     without_triage,
 )
 
-from triage.capture import faults, holding
+from triage.capture import hook_files
 from triage.capture.assemble import hidden_log
-from triage.capture.faults import FaultDirectory, Note, without_hook
+from triage.capture.hook_files import FaultDirectory, Note, without_hook
+from triage.capture.posix import held_process
 from triage.crash import Library
 
 HOOK = REPOSITORY / "triage" / "capture" / "hook"
@@ -133,7 +134,7 @@ def test_a_sitecustomize_of_the_environment_runs(tmp_path):
     assert with_triage("script.py", cwd=tmp_path, env=active).stdout == alone
 
 
-def test_a_broken_sitecustomize_says_what_it_said_before(tmp_path):
+def test_a_broken_sitecustomize_prints_what_it_printed_before(tmp_path):
     venv.create(tmp_path / "env", with_pip=False, symlinks=True)
     (packages,) = (tmp_path / "env").glob("lib/python*/site-packages")
     (packages / "sitecustomize.py").write_text("raise ValueError('broken before')\n")
@@ -299,7 +300,7 @@ def test_a_module_and_a_console_script(tmp_path):
 
 
 @pytest.mark.parametrize("way", ["-I", "-E", "-S", "env"])
-def test_where_the_hook_can_not_run_it_is_said(tmp_path, way):
+def test_where_the_hook_can_not_run_the_report_says_so(tmp_path, way):
     (tmp_path / "script.py").write_text(CRASH + "die()\n")
     if way == "env":
         words = ("--", "env", "-i", sys.executable, "script.py")
@@ -333,7 +334,7 @@ def test_a_process_that_only_has_the_same_number_is_left_alone(tmp_path):
             "Fatal Python error: Segmentation fault\n\n"
             'Current thread 0x1 (most recent call first):\n  File "a.py", line 3 in f\n'
         )
-        held = holding.read_crashed(bystander.pid, directory, why_not_native="a test")
+        held = held_process.read_crashed(bystander.pid, directory, why_not_native="a test")
         assert held.exit.signal == "SIGSEGV"
         assert is_alive(bystander.pid)
         state = Path(f"/proc/{bystander.pid}/stat").read_text().rpartition(")")[2].split()[0]
@@ -414,7 +415,7 @@ def test_one_triage_below_another(tmp_path):
     done = with_triage("--", *TRIAGE, *QUICKLY, "--output", inner, "script.py", cwd=tmp_path)
     assert done.returncode == 139
     assert "SIGSEGV" in inner.read_text()
-    assert not (tmp_path / "report.txt").exists(), "the inner one has told everything"
+    assert not (tmp_path / "report.txt").exists(), "the inner one has reported it"
     with_triage("--", "bash", "-c", "kill -SEGV $$", cwd=tmp_path)
     assert (tmp_path / "report.txt").exists()
 
@@ -446,8 +447,8 @@ def test_a_low_limit_on_open_files(tmp_path, files):
     assert done.returncode == 139
     # The last one is the directory that is being listed.
     assert [number for number in map(int, done.stdout.strip(b"[]\n").split(b",")) if 3 < number < 100] == []
-    said = any("ulimit -n" in sentence for sentence in report["not_observable"])
-    assert said == (files < 100)
+    is_mentioned = any("ulimit -n" in sentence for sentence in report["not_observable"])
+    assert is_mentioned == (files < 100)
     assert ("die" in functions_of(primary_of(report))) == (files > 100)
 
 
@@ -567,7 +568,7 @@ CRASH_WITH_TENSORFLOW = (
 
 
 @pytest.mark.parametrize("by", ["environment", "script"])
-def test_a_hidden_log_is_said_first(tmp_path, by):
+def test_a_hidden_log_is_mentioned_first(tmp_path, by):
     hides = "os.environ['TF_CPP_MIN_LOG_LEVEL'] = '3'\n" if by == "script" else ""
     (tmp_path / "script.py").write_text(CRASH_WITH_TENSORFLOW + hides + "os.abort()\n")
     env = environment(**({"TF_CPP_MIN_LOG_LEVEL": "3"} if by == "environment" else {}))
@@ -602,5 +603,5 @@ def test_any_value_of_the_level_is_survived(tmp_path, value):
 
 
 def test_the_hook_is_there():
-    assert str(HOOK) == faults.HOOK
+    assert str(HOOK) == hook_files.HOOK
     assert [file.name for file in HOOK.glob("*.py")] == ["sitecustomize.py"], "anything else would be importable"

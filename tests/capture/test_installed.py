@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from running import environment, report_on
 
-from triage.capture.installed import modules_not_found, providers_of
+from triage.capture.machine import modules_not_found, providers_of
 from triage.crash import Provider, PythonException
 
 
@@ -26,7 +26,7 @@ def installed(folder: Path, name: str, version: str, files: dict[str, str], *, r
         (metadata / "top_level.txt").write_text("\n".join({path.split("/")[0] for path in files}))
 
 
-def test_the_module_of_an_exception_is_told_with_its_package() -> None:
+def test_the_module_of_an_exception_is_named_with_its_package() -> None:
     errors = [
         PythonException("ModuleNotFoundError", "No module named 'a.b_c'; 'a' is not a package"),
         PythonException("ImportError", "No module named cv2"),
@@ -46,7 +46,7 @@ def test_the_module_of_an_exception_is_told_with_its_package() -> None:
         ("_fast.pyd", "_fast", "_fast"),
     ],
 )
-def test_the_list_of_files_tells_which_distribution_brings_it(
+def test_the_list_of_files_shows_which_distribution_brings_it(
     file: str, module: str, brought: str, tmp_path: Path
 ) -> None:
     installed(tmp_path, "the-one", "1.2", {file: ""})

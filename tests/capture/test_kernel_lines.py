@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from running import CRASH, primary_of, report_on
 
-from triage.capture.kernel_log import _records, line_about
+from triage.capture.posix.system_records import _records, line_about
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux has /dev/kmsg")
 

@@ -49,10 +49,10 @@ def test_this_environment_is_described_as_it_is() -> None:
     assert found.os == {"linux": "linux", "darwin": "macos", "win32": "windows"}[sys.platform]
     assert (found.libraries, found.libraries_complete) == ((library,), True)
     assert found.package("setuptools") is None or found.package("setuptools") == version("setuptools")
-    assert "pytest" not in dict(found.packages), "only packages that decide a crash are told"
+    assert "pytest" not in dict(found.packages), "only packages that decide a crash are listed"
 
 
-def test_the_tensorflow_of_this_environment_is_told_without_importing_it(require: Callable[[str], None]) -> None:
+def test_the_tensorflow_of_this_environment_is_found_without_importing_it(require: Callable[[str], None]) -> None:
     require("tensorflow")
     found = environment_of(sys.executable)
     builds = [version(name) for name in packages_distributions()["tensorflow"]]
@@ -164,7 +164,7 @@ def test_a_module_in_the_working_directory_is_not_taken(tmp_path: Path, monkeypa
         ("processor\t: 0\n", ()),
     ],
 )
-def test_the_first_processors_flags_are_told(tmp_path: Path, text: str, flags: tuple[str, ...]) -> None:
+def test_the_first_processors_flags_are_read(tmp_path: Path, text: str, flags: tuple[str, ...]) -> None:
     (tmp_path / "proc").mkdir()
     (tmp_path / "proc" / "cpuinfo").write_text(text)
     assert cpu_flags(str(tmp_path)) == flags

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from triage.capture import memory
-from triage.capture.memory import Limit, OomCounters, OomKills, limits_of, memory_facts
+from triage.capture.memory import Limit, OomCounters, limits_of, memory_facts
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="this system has no /proc")
 GIB = 1 << 30
@@ -65,14 +65,14 @@ def cgroup_limits(root: str, environ: dict[str, str] = NOT_HERE) -> list[Limit]:
 # real processes
 
 
-def test_a_living_process_tells_its_peak_also_of_memory_that_it_gave_back() -> None:
+def test_the_peak_of_a_living_process_includes_memory_that_it_gave_back() -> None:
     with child("block = bytearray(120 << 20); del block") as pid:
         usage = memory.memory_of(pid)
     assert usage.peak_rss and usage.peak_rss > 120 << 20
     assert usage.peak_virtual and usage.peak_virtual > usage.peak_rss
 
 
-def test_a_process_that_is_gone_tells_nothing() -> None:
+def test_of_a_process_that_is_gone_nothing_is_known() -> None:
     with child("") as pid:
         pass
     assert memory.memory_of(pid) == memory.Usage()
@@ -98,7 +98,7 @@ def test_a_data_limit_is_compared_with_the_data_segment() -> None:
 
 def test_this_machine_has_a_limit_and_counts_kills() -> None:
     before = memory.limits_before()
-    assert memory.limit_for() is not None
+    assert limits_of()
     assert before.machine is not None
     assert memory.kills_since(before) == 0
 
@@ -127,7 +127,7 @@ def test_kills_are_the_cgroups_where_it_counts_them(tmp_path: Path) -> None:
     )
     tree(tmp_path, {"proc/vmstat": "nr_free_pages 7\noom_kill 9\n"})
     assert memory.limits_before(root) == OomCounters(cgroup=3, machine=9)
-    assert memory.kills_told(OomCounters(cgroup=1, machine=1), root) == OomKills(2, machine_wide=False)
+    assert memory.kills_since(OomCounters(cgroup=1, machine=1), root) == 2
 
 
 def test_a_kill_elsewhere_on_the_machine_is_not_ours_where_the_cgroup_knows(tmp_path: Path) -> None:
@@ -136,9 +136,9 @@ def test_a_kill_elsewhere_on_the_machine_is_not_ours_where_the_cgroup_knows(tmp_
     assert memory.kills_since(OomCounters(cgroup=0, machine=8), root) == 0
 
 
-def test_only_the_machine_counts_and_that_is_said(tmp_path: Path) -> None:
+def test_where_only_the_machine_counts_its_kills_are_taken(tmp_path: Path) -> None:
     root = tree(tmp_path, {"proc/vmstat": "oom_kill 9\n"})
-    assert memory.kills_told(OomCounters(None, 8), root) == OomKills(1, machine_wide=True)
+    assert memory.kills_since(OomCounters(None, 8), root) == 1
     assert memory.kills_since(OomCounters(None, 9), root) == 0
 
 
@@ -167,7 +167,7 @@ def test_the_tightest_ancestor_of_a_unified_cgroup_holds(tmp_path: Path) -> None
         job_DOT_slice__memory_DOT_max=f"{4 * GIB}\n",
     )
     assert cgroup_limits(root) == [Limit(4 * GIB, "limit (cgroup v2)", "resident")]
-    assert memory.limit_for(None, root, NOT_HERE) == Limit(4 * GIB, "limit (cgroup v2)", "resident")
+    assert min(limits_of(None, root, NOT_HERE)) == Limit(4 * GIB, "limit (cgroup v2)", "resident")
 
 
 @pytest.mark.parametrize(
@@ -178,7 +178,7 @@ def test_the_tightest_ancestor_of_a_unified_cgroup_holds(tmp_path: Path) -> None
         (None, {"KUBERNETES_SERVICE_HOST": "10.0.0.1"}, "Kubernetes"),
     ],
 )
-def test_a_container_is_told_by_its_marks(
+def test_a_container_is_known_by_its_marks(
     tmp_path: Path, marker: str | None, environ: dict[str, str], kind: str
 ) -> None:
     root = unified(tmp_path, job_DOT_slice__memory_DOT_max=f"{GIB}\n")
@@ -189,7 +189,7 @@ def test_a_container_is_told_by_its_marks(
     assert cgroup_limits(root, environ)[0].source == "container limit (cgroup v2)"
 
 
-def test_a_container_is_told_by_its_cgroup(tmp_path: Path) -> None:
+def test_a_container_is_known_by_its_cgroup(tmp_path: Path) -> None:
     root = tree(tmp_path, {"proc/self/cgroup": "0::/kubepods.slice/pod1/cri-containerd-ab.scope\n"})
     assert memory.container(root, NOT_HERE) == "kubepods"
 
@@ -237,8 +237,8 @@ def test_a_cgroup_that_lies_outside_the_mount_falls_back_to_the_mount(tmp_path: 
     assert [limit.bytes for limit in cgroup_limits(root)] == [GIB]
 
 
-def test_the_machine_is_the_last_limit_and_its_swap_is_said(tmp_path: Path) -> None:
-    limit = memory.limit_for(None, unified(tmp_path), NOT_HERE)
+def test_the_machine_is_the_last_limit_and_its_swap_is_mentioned(tmp_path: Path) -> None:
+    limit = min(limits_of(None, unified(tmp_path), NOT_HERE))
     assert limit == Limit(16 * GIB, "the machine's memory, 2.0 GiB of swap besides", "resident")
 
 
@@ -255,7 +255,7 @@ def test_broken_files_are_no_error(tmp_path: Path, text: str) -> None:
     assert memory_facts(7, 8, memory.limits_before(root), 1, root, NOT_HERE).peak_bytes == 7
 
 
-# which limit is told
+# which limit is reported
 
 
 def limits_text(address_space: str) -> str:
@@ -273,7 +273,7 @@ def limits_text(address_space: str) -> str:
         (15 * GIB, None, "the machine's memory, 2.0 GiB of swap besides", 15 * GIB),
     ],
 )
-def test_the_limit_that_was_come_closest_to_is_told(
+def test_the_limit_that_was_nearly_reached_is_reported(
     tmp_path: Path, peak_rss: int, peak_virtual: int | None, source: str, peak: int | None
 ) -> None:
     root = unified(tmp_path)

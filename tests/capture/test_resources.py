@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from triage.capture.resources import refusals_before, resources_of
+from triage.capture.memory import refusals_before, resources_of
 from triage.crash import Resources
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="this system has no /proc")
@@ -63,7 +63,7 @@ def test_a_real_process_with_many_threads_is_counted() -> None:
     assert found.thread_limit_source
 
 
-def test_the_closest_limit_is_told(tmp_path: Path) -> None:
+def test_the_closest_limit_is_reported(tmp_path: Path) -> None:
     assert threads(resources_of(7, root=machine(tmp_path))) == (41, 100, "pids.max (cgroup v2)")
 
 
@@ -80,7 +80,7 @@ def test_root_is_not_held_to_the_users_limit(tmp_path: Path) -> None:
     assert threads(resources_of(7, root=machine(tmp_path, **changes))) == (548, 32768, "kernel.pid_max")
 
 
-def test_memory_maps_are_told_only_when_they_have_run_out(tmp_path: Path) -> None:
+def test_memory_maps_are_reported_only_when_they_have_run_out(tmp_path: Path) -> None:
     full = {"proc__7__maps": "map\n" * 99, "proc__sys__vm__max_map_count": "100\n"}
     assert threads(resources_of(7, root=machine(tmp_path, **full))) == (
         99,

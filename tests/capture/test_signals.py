@@ -43,7 +43,7 @@ def no_core_files():
 
 
 def started(*words, cwd, **named) -> subprocess.Popen[bytes]:
-    """A run without a terminal, in a session of its own, once its script has said that it is ready."""
+    """A run without a terminal, in a session of its own, once its script has printed that it is ready."""
     settings = {"start_new_session": True, "stderr": subprocess.PIPE, **named}
     process = subprocess.Popen(
         [*map(str, words)], cwd=cwd, env=environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, **settings
@@ -52,7 +52,7 @@ def started(*words, cwd, **named) -> subprocess.Popen[bytes]:
     return process
 
 
-# ---------------------------------------------------------------- what a terminal tells
+# ---------------------------------------------------------------- what a terminal sends
 
 
 def test_a_terminal_is_one_and_has_its_size(tmp_path):
@@ -79,15 +79,15 @@ os.close(os.open("/dev/tty", os.O_RDWR))
 @pytest.mark.parametrize("redirection", ["2>errors", ">output", "</dev/null", ">output 2>&1"])
 def test_only_what_is_a_terminal_is_one(tmp_path, redirection):
     (tmp_path / "script.py").write_text(
-        "import os\nwith open('told', 'w') as f:\n    print([os.isatty(number) for number in (0, 1, 2)], file=f)\n"
+        "import os\nwith open('terminals', 'w') as f:\n    print([os.isatty(number) for number in (0, 1, 2)], file=f)\n"
     )
-    told = []
+    terminals = []
     for words in ((sys.executable,), RUN):
         line = f"{shlex.join(words)} script.py {redirection}"
         with Terminal("bash", "-c", line, cwd=tmp_path) as terminal:
             assert terminal.end() == 0
-        told.append((tmp_path / "told").read_text())
-    assert told[0] == told[1]
+        terminals.append((tmp_path / "terminals").read_text())
+    assert terminals[0] == terminals[1]
 
 
 def test_a_program_that_asks_its_output_for_single_keys(tmp_path):
@@ -182,7 +182,7 @@ def test_a_child_that_handles_the_interrupt_does_not_end_the_loop(tmp_path):
         assert terminal.end() == 0
 
 
-def test_a_quit_child_is_told_and_we_live_to_tell(tmp_path):
+def test_a_child_that_is_quit_is_reported_and_we_live_on(tmp_path):
     (tmp_path / "script.py").write_text(WAITING)
     with Terminal(*RUN, "script.py", cwd=tmp_path) as terminal:
         terminal.expect("ready\r\n")
@@ -200,7 +200,7 @@ def test_a_reader_that_has_enough_is_no_crash(tmp_path):
 
 @pytest.mark.parametrize("pressed", [True, False])
 def test_a_shell_that_hands_on_the_interrupt_of_its_child(tmp_path, pressed):
-    """Its exit code is told as an interrupt only where there was one."""
+    """Its exit code is reported as an interrupt only where there was one."""
     line = "trap 'exit 130' INT; echo ready; while :; do sleep 0.05; done" if pressed else "echo ready; exit 130"
     with Terminal(*RUN, "--output", "report.txt", "--", "bash", "-c", line, cwd=tmp_path) as terminal:
         terminal.expect("ready\r\n")

@@ -114,18 +114,18 @@ def test_a_terminal_gets_the_same_bytes(tmp_path):
 def test_a_descriptor_is_what_it_would_be(tmp_path, redirection):
     """A pipe stays a pipe, a file a file; only /dev/null, on standard error, becomes a pipe to be read."""
     (tmp_path / "kinds.py").write_text(KINDS)
-    told = {}
+    seen = {}
     for name, words in (("alone", [sys.executable]), ("mine", [*TRIAGE, *QUICKLY])):
         line = f'"$@" kinds.py {name}.txt {redirection} | cat'
         subprocess.run(["bash", "-c", line, "_", *words], cwd=tmp_path, env=environment(), check=True, timeout=PATIENCE)
-        told[name] = (tmp_path / f"{name}.txt").read_text()
-    expected = told["alone"]
+        seen[name] = (tmp_path / f"{name}.txt").read_text()
+    expected = seen["alone"]
     if redirection in ("2>/dev/null", "&>/dev/null"):
         pipe, null = stat.S_IFIFO, stat.S_IFCHR
         assert str(null) in expected
-        assert told["mine"].count(str(pipe)) > expected.count(str(pipe))
+        assert seen["mine"].count(str(pipe)) > expected.count(str(pipe))
     else:
-        assert told["mine"] == expected
+        assert seen["mine"] == expected
 
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&-", ">&- 2>&-", "<&- >&- 2>&-"])
@@ -193,9 +193,9 @@ def test_input_that_the_child_leaves_is_left(tmp_path):
 @pytest.mark.parametrize("redirection", ["", "2>&1"])
 @pytest.mark.parametrize("command", ["script.py", "-- yes"])
 def test_a_reader_that_leaves_early(tmp_path, redirection, command):
-    """As in `| head -1`: the child is told, ends as it would, and nothing is printed about it twice."""
+    """As in `| head -1`: the child notices, ends as it would, and nothing is printed about it twice."""
     (tmp_path / "script.py").write_text("import sys\nwhile True:\n    print('y')\n    print('y', file=sys.stderr)\n")
-    told = []
+    outputs = []
     mine = f"{shlex.join([*TRIAGE, *QUICKLY])} --output report.txt {command}"
     alone = command.removeprefix("-- ") if command.startswith("--") else f"{shlex.quote(sys.executable)} {command}"
     for line in (alone, mine):
@@ -204,8 +204,8 @@ def test_a_reader_that_leaves_early(tmp_path, redirection, command):
              if not redirection else f"{line} {redirection} | head -1; echo ${{PIPESTATUS[0]}}"],
             cwd=tmp_path, env=environment(), capture_output=True, timeout=PATIENCE,
         )  # fmt: skip
-        told.append(done.stdout.split())
-    assert told[0] == told[1]
+        outputs.append(done.stdout.split())
+    assert outputs[0] == outputs[1]
 
 
 def test_a_report_nobody_reads_does_not_cost_the_exit_code(tmp_path):
@@ -269,7 +269,7 @@ def test_output_in_a_file_does_not_hide_the_errors(tmp_path, errors):
     assert {entry["name"] for entry in report["crash"]["inputs"]} >= {"stdout", "stderr"}
 
 
-def test_output_that_was_not_read_is_said(tmp_path):
+def test_output_that_was_not_read_is_a_gap(tmp_path):
     (tmp_path / "script.py").write_text("import sys\nsys.exit(3)\n")
     _, report = report_on(tmp_path, "script.py")
     assert any(sentence.startswith("standard output") for sentence in report["not_observable"])

@@ -1,4 +1,4 @@
-"""A crash in a worker: the report is about that worker, and tells how the rest of the run took it."""
+"""A crash in a worker: the report is about that worker, and shows what became of the rest of the run."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_words_and_numbers_are_not_a_death(tmp_path, line, code):
     ],
     ids=["shell", "handed on", "subprocess"],
 )
-def test_a_child_whose_parent_tells_of_its_death(tmp_path, line):
+def test_a_child_whose_parent_reports_its_death(tmp_path, line):
     _, report = report_on(tmp_path, "--", "bash", "-c", line)
     assert [process["role"] for process in report["crash"]["processes"]] == ["main", "child"]
     assert primary_of(report)["exit"]["signal"] == "SIGSEGV"
@@ -165,7 +165,7 @@ for target in (die_in_a_loop, abort_here):
 
 
 def test_of_two_at_once_the_first_is_the_primary(tmp_path):
-    """Process numbers do not tell who was first: here the younger one dies before the older."""
+    """Process numbers do not show who was first: here the younger one dies before the older."""
     (tmp_path / "script.py").write_text(
         script("""\
 r, w = os.pipe()

@@ -1,6 +1,6 @@
 """Makes the dumps of fixtures/dumps/ again: our collector and our crash programs under wine, set up by `make windows`.
 
-Everything lies in C:\\project and the environment is empty, so that a dump tells nothing of the machine it was made on.
+Everything lies in C:\\project and the environment is empty, so that a dump reveals nothing about this machine.
 """
 
 from __future__ import annotations

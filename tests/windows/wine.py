@@ -1,7 +1,7 @@
 """Real runs of the real `triage` on real Windows Pythons, under wine.
 
-wine hands only the low byte of an exit code to Linux, so a small program inside tells the whole of it. Its files and
-/dev/null make poor standard streams (Python does not start with them), so all of them are pipes.
+wine hands only the low byte of an exit code to Linux, so a small program inside writes down the whole of it. Files and
+/dev/null make poor standard streams there (Python does not start with them), so all of them are pipes.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from set_up import CACHE, PROJECT, SOURCES, environment
 
 PATIENCE = 120
 STEP = SOURCES / "step.py"
-_TELL_CODE = """
+_WRITE_CODE = """
 import subprocess, sys
 code = subprocess.call(sys.argv[2:])
 with open(sys.argv[1], "w") as file:
@@ -81,12 +81,12 @@ def settings(folder: Path, **more: str) -> dict[str, str]:
 
 def wine(words: Sequence[str], folder: Path, stdin: bytes = b"", **more: str) -> tuple[int, str, str]:
     """Run a Windows program; its whole exit code, its output and its errors."""
-    tell = folder / "tell_code.py"
-    tell.write_text(_TELL_CODE)
+    writer = folder / "write_code.py"
+    writer.write_text(_WRITE_CODE)
     code = folder / "code.txt"
     code.unlink(missing_ok=True)
     done = subprocess.run(
-        ["wine", python(), windows(tell), windows(code), *words],
+        ["wine", python(), windows(writer), windows(code), *words],
         input=stdin,
         capture_output=True,
         cwd=folder,
@@ -114,9 +114,9 @@ def triage_run(
         stdin,
         **more,
     )
-    told = json.loads(report.read_text("utf-8")) if report.exists() else None
+    content = json.loads(report.read_text("utf-8")) if report.exists() else None
     left = tuple(sorted((dumps if save else folder / "state").rglob("*.dmp"), key=os.path.getmtime))
-    return Run(code, output, errors, told, left, time.monotonic() - began)
+    return Run(code, output, errors, content, left, time.monotonic() - began)
 
 
 def step(*how: str, folder: Path, **named: Any) -> Run:

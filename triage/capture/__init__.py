@@ -1,4 +1,4 @@
-"""A live process -> Crash: run a program as it would run without us, and know why it failed."""
+"""A live process -> Crash: run a program as it would run without us, and gather the facts if it fails."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ __all__ = ["CannotStart", "Options", "Outcome", "run"]
 
 
 class Outcome(NamedTuple):
-    """How a run ended: the exit code for our caller, the signal that killed the child, what gathers the facts of a
-    failure, and sentences for the person, such as where the dump is."""
+    """How a run ended: the exit code for our caller, the signal that killed the child, a function that gathers the
+    facts of a failure, and notices for the person, such as where the dump is."""
 
     exit_code: int
     signal: int | None
     facts: Callable[[], Crash] | None
-    said: tuple[str, ...] = ()
+    notices: tuple[str, ...] = ()
 
 
 class Options(NamedTuple):
-    """How to run: `save`, `debugger` and `full` are about dumps and matter on Windows only, `native` elsewhere."""
+    """How to run. `save`, `debugger` and `full` are about dumps and matter on Windows only."""
 
     timeout: float | None = None
     native: bool = True
@@ -43,11 +43,11 @@ def run(
     options: Options = Options(),  # noqa: B008
 ) -> Outcome:
     """Run a script (or, with `as_given`, a command); raises CannotStart. A healthy run has no crash."""
-    import os
+    import sys
 
     words = words_of(words)
     program = program_for(words, python=python, as_given=as_given)
-    if os.name == "nt":
+    if sys.platform == "win32":
         from triage.capture.windows import run as run_it
     else:
         from triage.capture.posix import run as run_it

@@ -16,7 +16,8 @@ from typing import NamedTuple
 
 from triage import digits, patterns, status
 from triage.capture.command import Program
-from triage.capture.faults import Note, is_ours
+from triage.capture.hook_files import Note, is_ours
+from triage.capture.supervision import STOPPED_CODES, StopReason
 from triage.crash import (
     Crash,
     Duplicates,
@@ -119,8 +120,7 @@ class _Inputs(NamedTuple):
 
 def crash_of(program: Program, remains: Remains) -> Crash:
     """The facts of a run that failed."""
-    from triage.capture.installed import modules_not_found
-    from triage.capture.machine import environment_of
+    from triage.capture.machine import environment_of, modules_not_found
 
     inputs = _read_all(remains)
     facts = inputs.merged
@@ -156,15 +156,16 @@ def crash_of(program: Program, remains: Remains) -> Crash:
     )
 
 
-def status_of_stopped(stopped_by: str | None, after: float) -> ExitStatus | None:
+def status_of_stopped(stopped_by: StopReason | None, after: float) -> ExitStatus | None:
     """The exit status of a program that we ended, for its time or for a Ctrl-C without effect; None for any other."""
-    if stopped_by == "timeout":
-        meaning = f"it was still running after {after:.0f} s, and triage ended it"
-        return ExitStatus(code=124, name="timeout", kind="timeout", meaning=meaning)
-    if stopped_by == "interrupt":
-        meaning = f"Ctrl-C did not end it, nor did a second one, and triage ended it after {after:.0f} s"
-        return ExitStatus(code=130, name="timeout", kind="timeout", meaning=meaning)
-    return None
+    if stopped_by is None:
+        return None
+    meanings = {
+        "timeout": f"it was still running after {after:.0f} s, and triage ended it",
+        "interrupt": f"Ctrl-C did not end it, nor did a second one, and triage ended it after {after:.0f} s",
+    }
+    code = STOPPED_CODES[stopped_by]
+    return ExitStatus(code=code, name="timeout", kind="timeout", meaning=meanings[stopped_by])
 
 
 def part_of_crash(text: str, code: int, thread: int | None = None) -> slice:

@@ -14,7 +14,7 @@ _LOOKED_AT = 64 * 1024
 
 
 class CannotStart(Exception):
-    """A program that can't be started; the text is one sentence with what to try, `code` the exit code for it."""
+    """A program that can't be started; the text is one sentence that says what to try, `code` the exit code."""
 
     def __init__(self, sentence: str, code: int = _CANNOT_RUN) -> None:
         super().__init__(sentence)
@@ -22,8 +22,8 @@ class CannotStart(Exception):
 
 
 class Program(NamedTuple):
-    """What will be started: its arguments, the Python among them if there is one, its name for people, and what the
-    report must say about how it was started."""
+    """What will be started: its arguments, the Python among them if there is one, its name for people, and notes for
+    the report about how it was started."""
 
     arguments: tuple[str, ...]
     python: str | None
@@ -33,7 +33,7 @@ class Program(NamedTuple):
 
     @property
     def path(self) -> str:
-        """The file to start, which need not be what the program is told to be called by."""
+        """The file to start; the program may be given another name in its first argument."""
         return self.found or self.arguments[0]
 
 
@@ -48,8 +48,8 @@ def words_of(given: Sequence[str | PathLike[str]] | str) -> tuple[str, ...]:
 def program_for(words: Sequence[str], *, python: str | None = None, as_given: bool = False) -> Program:
     """The program behind the words of a command line; raises CannotStart.
 
-    `as_given` means that they stood behind `--`: a command to be run as it is. Otherwise the first is a script,
-    a notebook, or a command that is on the PATH.
+    `as_given` means that they came after `--`: a command to be run as it is. Otherwise the first word is a script, a
+    notebook, or a command on the PATH.
     """
     first = words[0]
     if as_given:
@@ -78,7 +78,7 @@ def interpreter(wanted: str | None = None) -> str:
         return found
     for variable in ("VIRTUAL_ENV", "CONDA_PREFIX"):
         prefix = os.environ.get(variable)
-        # An active conda is often only its base, with the environment that is worked in activated on top.
+        # An active conda is often only its base, with the environment in use activated on top.
         if prefix and (found := _python_in(prefix)):
             return found
     if not _is_tool_install(sys.prefix):
@@ -103,10 +103,10 @@ def _script(words: Sequence[str], python: str | None) -> Program:
 
 
 def _notebook(words: Sequence[str], python: str | None) -> Program:
-    """A notebook is executed from its first cell to its last; what it prints stays in the copy that is thrown away."""
+    """Runs a notebook from its first cell to its last; what the cells print is not kept."""
     import subprocess
 
-    from triage.capture.faults import without_hook
+    from triage.capture.hook_files import without_hook
 
     ran = interpreter(python)
     try:
@@ -140,7 +140,7 @@ def _command(words: Sequence[str]) -> Program:
             raise CannotStart(f"{words[0]} may not be run by you; try: chmod +x {words[0]}")
         raise CannotStart(f"{words[0]}: there is no such program on the PATH.", _NOT_FOUND)
     name = os.path.basename(words[0])
-    # Its first argument stays as it was given: a shell begins its messages with it.
+    # The first argument stays as it was given: a shell begins its messages with it.
     return Program(tuple(words), found if name.startswith("python") else None, shortened(words), found=found)
 
 
@@ -162,7 +162,7 @@ def _has_folder(word: str) -> bool:
 
 
 def shortened(words: Sequence[str]) -> str:
-    """A command for people, without the arguments of the script: they may hold what is nobody's business."""
+    """A command for people, without the arguments of the script, which may hold secrets."""
     name = os.path.basename(words[0])
     for number, word in enumerate(words[1:], 1):
         if word in ("-c", "-m"):
@@ -174,7 +174,7 @@ def shortened(words: Sequence[str]) -> str:
 
 
 def _python_in(prefix: str) -> str | None:
-    # On Windows a virtual environment has it in Scripts, conda beside its other folders.
+    # On Windows a virtual environment has it in Scripts, conda in its top folder.
     places = (("Scripts", "python.exe"), ("python.exe",)) if os.name == "nt" else (("bin", "python"),)
     candidates = (os.path.join(prefix, *place) for place in places)
     return next((candidate for candidate in candidates if os.access(candidate, os.X_OK)), None)
@@ -186,14 +186,14 @@ def _is_tool_install(prefix: str) -> bool:
 
 
 def _is_python(path: str) -> bool:
-    """A file without a `#!` line of something else is taken for Python, whatever its name."""
+    """A file is taken for Python, whatever its name, unless its `#!` line names something else."""
     if path.endswith((".py", ".pyw", ".pyz")):
         return True
     head = _head(path)
     first = head.split(b"\n", 1)[0]
     if first.startswith(b"#!"):
         return b"python" in first
-    if os.name == "nt":  # everything may be run there; its ending says what is a program
+    if os.name == "nt":  # where every file may be run, and the suffix decides what is a program
         endings = os.environ.get("PATHEXT", ".COM;.EXE;.BAT;.CMD").lower().split(";")
         return os.path.splitext(path)[1].lower() not in endings
     return not head.startswith(b"\x7fELF") and not os.access(path, os.X_OK)

@@ -1,6 +1,6 @@
-"""The machine and the Python that failed: versions from metadata, processor, cards; nothing of it is imported.
+"""The machine and the Python that failed: packages from their metadata, processor, cards. No package is imported.
 
-A package whose import crashes still has its METADATA, and the interpreter that ran it can still say where it looks.
+A package whose import crashes still has its METADATA, and the interpreter that ran it can still list its search path.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ import platform
 import re
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from triage.capture.installed import providers_of
 from triage.capture.memory import read
-from triage.crash import OS, Environment, Library
+from triage.crash import OS, Environment, Library, Provider, PythonException
+from triage.patterns import compile as pattern
 
 # The packages that decide crashes of TensorFlow programs; a star stands for whatever follows.
 PACKAGES = (
@@ -72,6 +72,11 @@ driver = as_text(pynvml.nvmlSystemGetDriverVersion())
 handles = [pynvml.nvmlDeviceGetHandleByIndex(i) for i in range(pynvml.nvmlDeviceGetCount())]
 print({_MARK!r} + repr((driver, [as_text(pynvml.nvmlDeviceGetName(handle)) for handle in handles])))
 """
+_NOT_FOUND = r"^No module named '?(\w+(?:\.\w+)*)"
+_METADATA = (".dist-info", ".egg-info")
+# What a name may be made of; metadata is text that anybody can write.
+_NAME = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
+_VERSION = r"[A-Za-z0-9][A-Za-z0-9._+!-]*"
 
 
 class Cards(NamedTuple):
@@ -99,7 +104,7 @@ def environment_of(
 ) -> Environment:
     """The machine as it is now; `interpreter` is the Python that ran, None where it was no Python.
 
-    `not_found` are modules that it missed, of which the installed metadata is asked.
+    `not_found` are modules that it did not find; the installed metadata may know which package brings them.
     """
     python = ask_interpreter(interpreter, environ) if interpreter else Interpreter(None)
     cards = graphics_cards(root)
@@ -118,7 +123,7 @@ def environment_of(
 
 
 def system() -> OS | None:
-    """The system in the readers' words."""
+    """The system, by the name that the readers use."""
     names: dict[str, OS] = {"linux": "linux", "darwin": "macos", "win32": "windows", "cygwin": "windows"}
     return names.get(sys.platform)
 
@@ -126,26 +131,21 @@ def system() -> OS | None:
 def ask_interpreter(
     interpreter: str, environ: Mapping[str, str] = os.environ, patience: float = _PATIENCE
 ) -> Interpreter:
-    """What an interpreter says of itself; where it does not start, what its directories give away."""
-    told = _ask([interpreter, "-c", _ASK], _without_us(environ), patience)
-    if isinstance(told, tuple) and len(told) == 2 and isinstance(told[1], list):
-        return Interpreter(interpreter, str(told[0]), tuple(str(entry) for entry in told[1] if entry))
+    """An interpreter's version and search path, asked of itself; from its directories where it does not start."""
+    answer = _ask([interpreter, "-c", _ASK], _without_us(environ), patience)
+    if isinstance(answer, tuple) and len(answer) == 2 and isinstance(answer[1], list):
+        return Interpreter(interpreter, str(answer[0]), tuple(str(entry) for entry in answer[1] if entry))
     return _from_directories(interpreter)
 
 
 def packages_on(search_path: Iterable[str]) -> tuple[tuple[str, str], ...]:
     """The versions of the packages that matter, as their metadata on this search path has them."""
     found: dict[str, str] = {}
-    for directory in dict.fromkeys(search_path):
-        try:
-            entries = sorted(os.listdir(directory))
-        except (OSError, ValueError):  # a zip file, or a directory that is not there: both are usual on a search path
-            continue
-        for entry in entries:
-            name, version = _distribution(directory, entry)
-            # The first directory that has a package is the one that it is imported from.
-            if name and version and name not in found:
-                found[name] = version
+    for folder in _metadata_on(search_path):
+        name, version = _distribution(folder)
+        # The first directory that has a package is the one that it is imported from.
+        if name and version and name not in found:
+            found[name] = version
     for build in (*_BUILDS, *_NIGHTLY):
         if "tensorflow" not in found and build in found:
             found["tensorflow"] = found[build]
@@ -153,7 +153,7 @@ def packages_on(search_path: Iterable[str]) -> tuple[tuple[str, str], ...]:
 
 
 def cpu_flags(root: str = "/") -> tuple[str, ...]:
-    """What the processor can do, in the words of /proc/cpuinfo."""
+    """The processor's features as /proc/cpuinfo names them."""
     try:
         # Only up to the first processor's list: the whole file takes long to write on a machine with many.
         with open(os.path.join(root, "proc/cpuinfo"), encoding="utf-8", errors="replace") as file:
@@ -176,8 +176,24 @@ def graphics_cards(root: str = "/") -> Cards:
     return found if found.names else _cards_from_files(root)
 
 
+def modules_not_found(exceptions: Iterable[PythonException]) -> tuple[str, ...]:
+    """The modules that could not be found, by the exceptions' messages, with their packages: `keras.api`."""
+    matches = (pattern(_NOT_FOUND).search(error.message) for error in exceptions)
+    return tuple(dict.fromkeys(str(match[1]) for match in matches if match))
+
+
+def providers_of(modules: Iterable[str], search_path: Iterable[str]) -> tuple[Provider, ...]:
+    """For each module the distribution that brings it, else the one that brings the package it should be in."""
+    wanted = tuple(modules)
+    if not wanted:
+        return ()
+    lists = [(folder, files) for folder in _metadata_on(search_path) if (files := _files_of(folder))]
+    found = (_provider_of(module, lists) for module in wanted)
+    return tuple(provider for provider in found if provider)
+
+
 def _ask(command: list[str], environ: Mapping[str, str] | None, patience: float) -> object:
-    """What a command prints behind our mark, as a Python value; None for every way in which that can fail."""
+    """What a command prints after our mark, as a Python value; None whenever that fails."""
     import ast
 
     try:
@@ -189,7 +205,7 @@ def _ask(command: list[str], environ: Mapping[str, str] | None, patience: float)
             env=environ,
             timeout=patience,
         )
-        # A site hook of the person's may print too, so only what stands behind our mark counts.
+        # The person's own site hook may print too, so only what follows our mark counts.
         _, mark, value = done.stdout.decode("utf-8", "replace").rpartition(_MARK)
         return ast.literal_eval(value.splitlines()[0]) if mark else None
     except (OSError, ValueError, SyntaxError, IndexError, MemoryError, subprocess.SubprocessError):
@@ -197,7 +213,7 @@ def _ask(command: list[str], environ: Mapping[str, str] | None, patience: float)
 
 
 def _without_us(environ: Mapping[str, str]) -> dict[str, str]:
-    """The environment without our variables and our hook, which would prepare this interpreter for a crash too."""
+    """The environment without our variables and our hook, which would arm this interpreter for a crash too."""
     ours = Path(__file__).resolve().parents[1]
     kept = {name: value for name, value in environ.items() if not name.startswith("TRIAGE_")}
     if "PYTHONPATH" in kept:
@@ -216,25 +232,22 @@ def _from_directories(interpreter: str) -> Interpreter:
         config = read(str(prefix), "pyvenv.cfg")
     except (OSError, ValueError):
         return Interpreter(interpreter)
-    told = re.search(r"(?m)^version(?:_info)?\s*=\s*(\d+\.\d+\.\d+)", config)
+    configured = re.search(r"(?m)^version(?:_info)?\s*=\s*(\d+\.\d+\.\d+)", config)
     folders = [place.parent.name.removeprefix("python") for place in places if place.parent.name != "Lib"]
-    version = told[1] if told else next(iter(folders), None)
+    version = configured[1] if configured else next(iter(folders), None)
     return Interpreter(interpreter, version, tuple(str(place) for place in places))
 
 
-def _distribution(directory: str, entry: str) -> tuple[str | None, str | None]:
-    """Name and version of a package from its metadata directory, None for what is none or does not matter."""
-    stem, kind = os.path.splitext(entry)
-    if kind not in (".dist-info", ".egg-info"):
-        return None, None
-    name, _, rest = stem.partition("-")
+def _distribution(folder: Path) -> tuple[str | None, str | None]:
+    """Name and version of a package from its metadata directory, None for one that does not matter."""
+    name, _, rest = folder.stem.partition("-")
     name = re.sub(r"[-_.]+", "-", name).lower()
     if not _matters(name):
         return None, None
     from importlib.metadata import PathDistribution
 
     try:
-        version: str | None = PathDistribution(Path(directory, entry)).version
+        version: str | None = PathDistribution(folder).version
     except Exception:  # a broken METADATA fails in a different way in every version of Python
         version = None
     # An egg's name goes on with the Python it was made for; a wheel's name ends with the version.
@@ -247,7 +260,7 @@ def _matters(name: str) -> bool:
 
 def _mac_flags() -> tuple[str, ...]:
     try:
-        told = subprocess.run(
+        features = subprocess.run(
             ["sysctl", "-n", "machdep.cpu.features", "machdep.cpu.leaf7_features"],
             capture_output=True,
             timeout=_PATIENCE,
@@ -255,7 +268,7 @@ def _mac_flags() -> tuple[str, ...]:
     except (OSError, subprocess.SubprocessError):
         return ()
     # Apple writes AVX1.0 and SSE4.2 for what Linux calls avx and sse4_2.
-    flags = told.decode("ascii", "replace").lower().replace("avx1.0", "avx").replace(".", "_").split()
+    flags = features.decode("ascii", "replace").lower().replace("avx1.0", "avx").replace(".", "_").split()
     return (*flags, platform.machine().lower()) if flags else ()
 
 
@@ -268,9 +281,9 @@ def _cards_from_library() -> Cards:
             return Cards()
     except (ImportError, ValueError):
         return Cards()
-    told = _ask([sys.executable, "-c", _ASK_CARDS], None, _PATIENCE)
-    if isinstance(told, tuple) and len(told) == 2 and isinstance(told[1], list):
-        return Cards(tuple(map(str, told[1])), str(told[0]) if told[0] else None)
+    answer = _ask([sys.executable, "-c", _ASK_CARDS], None, _PATIENCE)
+    if isinstance(answer, tuple) and len(answer) == 2 and isinstance(answer[1], list):
+        return Cards(tuple(map(str, answer[1])), str(answer[0]) if answer[0] else None)
     return Cards()
 
 
@@ -283,3 +296,46 @@ def _cards_from_files(root: str) -> Cards:
     models = [re.search(r"(?m)^Model:(.*)", read(str(card), "information")) for card in cards]
     names = tuple(model[1].strip() for model in models if model and model[1].strip())
     return Cards(names, version[1] if version and names else None)
+
+
+def _provider_of(module: str, lists: list[tuple[Path, str]]) -> Provider | None:
+    parts = module.split(".")
+    for length in range(len(parts), 0, -1):
+        path = re.escape("/".join(parts[:length]))
+        # A folder without __init__.py may belong to several; a compiled module has its Python version in its name.
+        holds = pattern(rf"^{path}(?:/__init__\.py|\.py|(?:\.[\w-]+)?\.(?:so|pyd))(?:,|$)")
+        for folder, files in lists:
+            if holds.search(files) and (distribution := _name_and_version(folder)):
+                return Provider(".".join(parts[:length]), *distribution)
+    return None
+
+
+def _metadata_on(search_path: Iterable[str]) -> Iterator[Path]:
+    for directory in dict.fromkeys(search_path):
+        try:
+            entries = sorted(os.listdir(directory))
+        except (OSError, ValueError):  # a zip file, or a directory that is not there: both are usual on a search path
+            continue
+        yield from (Path(directory, entry) for entry in entries if entry.endswith(_METADATA))
+
+
+def _files_of(folder: Path) -> str:
+    """The list of files that an installer left; where there is none, the names of the packages as such a list."""
+    for name in ("RECORD", "top_level.txt"):
+        try:
+            text = (folder / name).read_text("utf-8", "replace")
+        except OSError:
+            continue
+        return text if name == "RECORD" else "\n".join(f"{package}/__init__.py" for package in text.split())
+    return ""
+
+
+def _name_and_version(folder: Path) -> tuple[str, str] | None:
+    from importlib.metadata import PathDistribution
+
+    try:
+        distribution = PathDistribution(folder)
+        name, version = str(distribution.metadata["Name"]), str(distribution.version)
+    except Exception:  # a broken METADATA fails in a different way in every version of Python
+        return None
+    return (name, version) if re.fullmatch(_NAME, name) and re.fullmatch(_VERSION, version) else None

@@ -1,7 +1,7 @@
-"""Memory after a failure: how much was used at most, against which limit, and whether the kernel killed for it.
+"""What can run out: memory, and below it threads, memory maps and shared memory; how much was used of which limit.
 
 Everything is read from /proc and the cgroup files, and what cannot be read is None. `root` is where those files are
-looked for, so that the record of another machine can be read too. Annotations are not kept as texts here: named tuples
+looked for, so that the record of another machine can be read too. Annotations are not postponed here: named tuples
 would compile each of them, and this is loaded before every run.
 """
 
@@ -9,13 +9,15 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from triage.crash import Memory
+from triage.crash import Memory, Resources
 
 # Version 1 writes "no limit" as the largest number of whole pages; nobody has a machine with an exbibyte.
 _UNLIMITED = 1 << 60
-# From here on a known share decides, and a limit of which the share is unknown need not be told instead.
+# From this share on, a limit is taken for the one that was reached, whatever is unknown about the others.
 _AT_LIMIT = 0.9
 _CONTAINER_WORDS = ("docker", "kubepods", "libpod", "containerd", "crio", "lxc", "garden")
+# Memory maps are mentioned only when there are hardly any left.
+_FULL = 0.95
 RESIDENT, VIRTUAL, DATA = "resident", "virtual", "data"
 
 
@@ -24,13 +26,6 @@ class OomCounters(NamedTuple):
 
     cgroup: int | None = None
     machine: int | None = None
-
-
-class OomKills(NamedTuple):
-    """Kills for memory since a snapshot; where only the machine counts them, another process may be the victim."""
-
-    number: int
-    machine_wide: bool
 
 
 class Usage(NamedTuple):
@@ -56,6 +51,19 @@ class Cgroup(NamedTuple):
     directories: tuple[str, ...]
 
 
+class ThreadCount(NamedTuple):
+    """How many threads (or maps) there are, how many there may be, and whose limit that is."""
+
+    used: int | None
+    limit: int
+    source: str
+
+    @property
+    def share(self) -> float:
+        """How much of the limit is used; an unknown number counts as none."""
+        return (self.used or 0) / max(1, self.limit)
+
+
 def limits_before(root: str = "/") -> OomCounters:
     """A snapshot of the kernel's kill counters, cheap enough to take before every run."""
     group = cgroup_of("memory", None, root)
@@ -68,18 +76,15 @@ def limits_before(root: str = "/") -> OomCounters:
 
 
 def kills_since(before: OomCounters, root: str = "/") -> int | None:
-    """How many kills for memory were counted since a snapshot, None where nothing counts them."""
-    kills = kills_told(before, root)
-    return kills.number if kills else None
+    """How many kills for memory were counted since a snapshot; None where nothing counts them.
 
-
-def kills_told(before: OomCounters, root: str = "/") -> OomKills | None:
-    """The same, with whether it is the cgroup that counted them or only the machine as a whole."""
+    Our cgroup's count is preferred: on the machine as a whole another process may be the victim.
+    """
     now = limits_before(root)
     if before.cgroup is not None and now.cgroup is not None:
-        return OomKills(max(0, now.cgroup - before.cgroup), False)
+        return max(0, now.cgroup - before.cgroup)
     if before.machine is not None and now.machine is not None:
-        return OomKills(max(0, now.machine - before.machine), True)
+        return max(0, now.machine - before.machine)
     return None
 
 
@@ -97,11 +102,6 @@ def limits_of(pid: int | None = None, root: str = "/", environ: Mapping[str, str
     if total is not None:
         limits.append(total)
     return limits
-
-
-def limit_for(pid: int | None = None, root: str = "/", environ: Mapping[str, str] = os.environ) -> Limit | None:
-    """The tightest limit of a process."""
-    return min(limits_of(pid, root, environ), key=lambda limit: limit.bytes, default=None)
 
 
 def memory_facts(
@@ -124,7 +124,7 @@ def memory_facts(
     closest = max(known, key=lambda limit: (used[limit.counts] or 0) / max(1, limit.bytes), default=None)
     unknown = min((limit for limit in limits if limit not in known), key=lambda limit: limit.bytes, default=None)
     if closest is None or (unknown and (used[closest.counts] or 0) < _AT_LIMIT * closest.bytes):
-        # A limit that may have been reached says more than another that was not: no share is better than a low one.
+        # A limit that may have been reached matters more than one that was not: better no share than a low one.
         closest = unknown
     return Memory(
         peak_bytes=used[closest.counts] if closest else used[RESIDENT],
@@ -135,7 +135,7 @@ def memory_facts(
 
 
 def container(root: str = "/", environ: Mapping[str, str] = os.environ) -> str | None:
-    """Which kind of container this is, None where it is none that we know."""
+    """Which kind of container this is, None outside of one that we know."""
     if "KUBERNETES_SERVICE_HOST" in environ:
         return "Kubernetes"
     if os.path.exists(os.path.join(root, ".dockerenv")):
@@ -255,7 +255,7 @@ def _machine_memory(root: str) -> Limit | None:
         return Limit(total, f"the machine's memory{besides}", RESIDENT)
     try:
         pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if root == "/" else 0
-    except (OSError, ValueError, AttributeError):  # each system that lacks one of them says so in its own way
+    except (OSError, ValueError, AttributeError):  # each system that lacks one of them fails in its own way
         return None
     return Limit(pages, "the machine's memory", RESIDENT) if pages > 0 else None
 
@@ -275,3 +275,97 @@ def _kibibytes(text: str | None) -> int | None:
 
 def _largest(*values: int | None) -> int | None:
     return max((value for value in values if value is not None), default=None)
+
+
+def refusals_before(root: str = "/") -> int | None:
+    """How often our cgroup has refused a new thread or process so far; a snapshot to take before the run."""
+    group = cgroup_of("pids", None, root)
+    text = read(group.directories[0], "pids.events") if group else ""
+    return next((int(line.split()[1]) for line in text.splitlines() if line.startswith("max ")), None)
+
+
+def resources_of(pid: int | None = None, refused_before: int | None = None, root: str = "/") -> Resources:
+    """The limit on threads that is closest, and the state of shared memory. `pid` is a process that is still there."""
+    counts = list(_counts(pid, root))
+    refused = refusals_before(root)
+    closest = max(counts, key=lambda count: (count.share, -count.limit), default=None)
+    if refused is not None and refused_before is not None and refused > refused_before:
+        # The threads are gone with the process, but the cgroup remembers that it had to refuse one.
+        full = next((count for count in counts if count.source.startswith("pids.max")), None)
+        closest = full._replace(used=full.limit) if full else closest
+    size, free = _shared_memory(root)
+    return Resources(
+        threads=closest.used if closest else None,
+        thread_limit=closest.limit if closest else None,
+        thread_limit_source=closest.source if closest else None,
+        shm_bytes=size,
+        shm_free_bytes=free,
+    )
+
+
+def _counts(pid: int | None, root: str) -> Iterator[ThreadCount]:
+    # A process that is gone has no threads any more: then only the limits are known.
+    held = pid is not None and bool(read(root, f"proc/{pid}/status"))
+    group = cgroup_of("pids", pid if held else None, root)
+    for directory in group.directories if group else ():
+        limit, used = _number(read(directory, "pids.max")), _number(read(directory, "pids.current"))
+        if limit is not None and group:
+            yield ThreadCount(used if held else None, limit, f"pids.max (cgroup v{group.version})")
+    limits = read(root, f"proc/{pid}/limits") if held else read(root, "proc/self/limits")
+    user = _user(read(root, f"proc/{pid if held else 'self'}/status"))
+    per_user = limit_in(limits, "Max processes")
+    # The kernel does not hold root to this limit.
+    if per_user is not None and user not in (None, 0):
+        yield ThreadCount(_threads_of_user(user, root) if held else None, per_user, "RLIMIT_NPROC (ulimit -u)")
+    for name in ("threads-max", "pid_max"):
+        limit = _number(read(root, f"proc/sys/kernel/{name}"))
+        if limit is not None:
+            yield ThreadCount(_threads_of_machine(root) if held else None, limit, f"kernel.{name}")
+    maps = _number(read(root, "proc/sys/vm/max_map_count"))
+    if held and maps is not None:
+        # A new thread needs maps for its stack, and is refused in the same words where there are none left. Short of
+        # that the figure is about something else.
+        used = read(root, f"proc/{pid}/maps").count("\n")
+        if used >= _FULL * maps:
+            yield ThreadCount(used, maps, "vm.max_map_count: memory maps, not threads")
+
+
+def _threads_of_machine(root: str) -> int | None:
+    """Every thread there is, from the fraction in /proc/loadavg: going through all processes would take too long."""
+    fields = read(root, "proc/loadavg").split()
+    return _number(fields[3].partition("/")[2]) if len(fields) > 3 else None
+
+
+def _threads_of_user(user: int | None, root: str) -> int | None:
+    """The threads of all processes of a user, which is what ulimit -u counts."""
+    try:
+        pids = [name for name in os.listdir(os.path.join(root, "proc")) if name.isdigit()]
+    except OSError:
+        return None
+    total = 0
+    for name in pids:
+        status = read(root, f"proc/{name}/status")
+        if _user(status) == user:
+            total += next((int(line.split()[1]) for line in status.splitlines() if line.startswith("Threads:")), 0)
+    return total
+
+
+def _user(status: str) -> int | None:
+    """The real user id from the text of /proc/PID/status."""
+    for line in status.splitlines():
+        if line.startswith("Uid:"):
+            return _number(line.split()[1])
+    return None
+
+
+def _shared_memory(root: str) -> tuple[int | None, int | None]:
+    """Size and free bytes of /dev/shm."""
+    try:
+        state = os.statvfs(os.path.join(root, "dev/shm"))
+    except (OSError, AttributeError):  # Windows has neither the call nor the directory
+        return None, None
+    return state.f_blocks * state.f_frsize, state.f_bavail * state.f_frsize
+
+
+def _number(text: str) -> int | None:
+    return int(text) if text.strip().isdigit() else None

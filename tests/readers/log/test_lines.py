@@ -14,7 +14,7 @@ from conftest import LOGS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from triage.capture.streams import Kept
+from triage.capture.supervision import Kept
 from triage.crash import LeftOut
 from triage.readers import Source, read
 from triage.readers.log import lines

@@ -1,14 +1,14 @@
 """Runs in the child's Python, before the script: arms faulthandler and hands over to the environment's own hook.
 
-`triage run` puts this folder first on PYTHONPATH. It is not our Python that runs it but the child's, 3.8 or newer, so
-it uses no newer syntax, imports only what is built in, and gives up quietly: a child must never fail because of us.
+`triage run` puts this folder first on PYTHONPATH. The child's Python runs it, 3.8 or newer, not ours: so it uses no
+newer syntax, imports only what is built in, and gives up quietly, because a child must never fail because of us.
 
 What it leaves in the directory that TRIAGE_DIR names:
   note.PID   who this process is (its interpreter), and what the script did that matters to triage
   fault.PID  empty, until faulthandler writes its dump there
-  own.PID    where the script armed faulthandler itself, and the dump goes where it wants it
+  own.PID    the script armed faulthandler itself, and the dump goes where the script wants it
   hang.PID   Windows: every thread's stack at the moment when --timeout ends the run
-  done.PID   Windows: Python has come to its own end
+  done.PID   Windows: Python has ended by itself
 """
 
 
@@ -39,7 +39,7 @@ def _arm(directory):
         return fcntl.fcntl(file, fcntl.F_DUPFD_CLOEXEC, number)
 
     def open_fault_file():
-        """A descriptor with a number so high that the script hardly ever gets it; None where there is none.
+        """A descriptor with a number so high that the script will hardly ever get it; None if there is none.
 
         A script that closes everything and opens files of its own would find our dump in the one that has our number.
         Much higher ones would cost memory and time at each fork, for the kernel keeps a table as long as the highest.
@@ -57,7 +57,7 @@ def _arm(directory):
         return None
 
     def is_still_ours(file):
-        """Whether a number is still that of our file: a script may have closed it and have it for something else."""
+        """Whether a number is still our file's: a script may have closed it and use the number for another file."""
         try:
             return file is not None and os.path.samestat(os.fstat(file), state["stat"])
         except OSError:
@@ -107,7 +107,7 @@ def _arm(directory):
             if not state["theirs"]:
                 enable_ours()
         except OSError:
-            # Where faulthandler would write now is the parent's, and it is not the parent that would have crashed.
+            # faulthandler would still write to the parent's file, and it is not the parent that would have crashed.
             if not state["theirs"]:
                 disable()
 
@@ -135,9 +135,9 @@ def _arm(directory):
 
 
 def _leave_signals_alone():
-    """Take faulthandler's handlers of two signals off again on Windows, where it has seen the exception itself before.
+    """Remove faulthandler's handlers of two signals again on Windows, where it sees the exceptions anyway.
 
-    With them the C runtime would make an exit with 3 of an illegal instruction, and no debugger or dump would see it.
+    With them the C runtime would turn an illegal instruction into an exit with 3, and no debugger would see it.
     """
     import _signal
 
@@ -149,7 +149,7 @@ def _leave_signals_alone():
 
 
 def _mark_the_end(note):
-    """Leave a mark when Python ends by itself: a process that was killed by what it could not handle has none.
+    """Leave a mark when Python ends by itself; a process killed by an error that it could not handle leaves none.
 
     What is registered first is called last.
     """
@@ -159,7 +159,7 @@ def _mark_the_end(note):
 
 
 def _show_stacks_at(deadline, open_file):
-    """Have faulthandler's watchdog write every thread's stack when --timeout comes; it asks nothing of the program."""
+    """Have faulthandler's watchdog write every thread's stack at the --timeout; the program need not cooperate."""
     import faulthandler
     import time
 
@@ -169,13 +169,13 @@ def _show_stacks_at(deadline, open_file):
 
 
 def _tensorflow_has_started():
-    """Whether TensorFlow's threads run in this process; after a fork they do not, but TensorFlow believes it."""
+    """Whether TensorFlow has started its threads; after a fork they are gone, but TensorFlow does not know it."""
     import sys
 
     context = sys.modules.get("tensorflow.python.eager.context")
     if getattr(getattr(context, "_context", None), "_initialized", False):
         return True
-    # A graph runs in a session, which knows nothing of that context; its own stack tells of those that are in use.
+    # A graph runs in a session, which knows nothing of that context; the stack of sessions shows those in use.
     for name in ("stack", "ops"):
         module = sys.modules.get("tensorflow.python.framework." + name)
         if getattr(getattr(module, "_default_session_stack", None), "stack", None):
@@ -229,7 +229,7 @@ def _hold_on_fatal_signals():
 
 
 def _give_threads_a_signal_stack():
-    """Let a thread that has used up its stack still run faulthandler; only the main thread has a second one for it."""
+    """Let a thread that has used up its stack still run faulthandler; by default only the main thread can."""
     import sys
 
     if sys.maxsize < 1 << 32 or sys.byteorder != "little":
@@ -273,7 +273,7 @@ def _give_threads_a_signal_stack():
 
 
 def _watch_log_level(note):
-    """Note that TensorFlow's log is hidden, or keep a script from hiding it where --tf-log asks for it."""
+    """Note that TensorFlow's log is hidden; with --tf-log, keep the script from hiding it."""
     import os
 
     name = "TF_CPP_MIN_LOG_LEVEL"
@@ -319,7 +319,7 @@ def _hand_over():
     sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry) != here]
     found = PathFinder.find_spec("sitecustomize", sys.path)
     if found is None or found.loader is None:
-        # What site expects where there is none; nothing of ours is left in sys.modules.
+        # site expects this where there is none; nothing of ours stays in sys.modules.
         raise ImportError("No module named 'sitecustomize'", name="sitecustomize")
     from importlib.util import module_from_spec
 

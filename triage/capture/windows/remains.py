@@ -2,49 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import NamedTuple
-
 from triage import status
 from triage.capture.assemble import Member, Remains, Text, part_of_crash, status_of_stopped
 from triage.capture.command import Program, shortened
-from triage.capture.faults import Note
-from triage.capture.windows.watching import Watched, is_death, signed
+from triage.capture.hook_files import Note
+from triage.capture.windows import Ended
+from triage.capture.windows.debug_events import Watched, is_death, signed
 from triage.crash import ExitStatus, Gap, Memory, Process
-
-
-class Ended(NamedTuple):
-    """How a run ended: the processes that were seen, their dumps, and what was read of them before they were gone.
-
-    By pid: `faults` has what faulthandler wrote about exceptions, `hanging` what its watchdog wrote at the timeout,
-    `peaks` the most memory that a process had at once.
-    """
-
-    pid: int
-    exit_code: int
-    processes: tuple[Watched, ...]
-    dumps: dict[int, Path]
-    notes: dict[int, Note]
-    faults: dict[int, bytes]
-    hanging: dict[int, bytes]
-    peaks: dict[int, int]
-    stopped_by: str | None
-    stopped_after: float
-    debugged: bool
-    logs: tuple[tuple[str, bytes], ...]
-    errors_are_read: bool
-    output_is_read: bool
-    problems: tuple[str, ...]
-
-    @property
-    def crashed(self) -> tuple[Watched, ...]:
-        """The processes that ended by an exception; without a debugger, those whose exit code says so.
-
-        One that we ended ourselves has not come to its own end, and may look as if what it survived had killed it.
-        """
-        if self.stopped_by:
-            return tuple(process for process in self.processes if process.crash or is_death(process.exit_code))
-        return tuple(process for process in self.processes if process.crashed)
 
 
 def remains_of(program: Program, ended: Ended) -> Remains:

@@ -9,12 +9,11 @@ import time
 from triage import status
 from triage.capture.assemble import CRASH_SIGNALS, Member, Remains, Text, status_of_stopped
 from triage.capture.command import Program
-from triage.capture.faults import Note
-from triage.capture.holding import Held
-from triage.capture.kernel_log import line_about
-from triage.capture.memory import kills_since, memory_facts
-from triage.capture.resources import resources_of
-from triage.capture.supervisor import Ended
+from triage.capture.hook_files import Note
+from triage.capture.memory import kills_since, memory_facts, resources_of
+from triage.capture.posix.held_process import Held
+from triage.capture.posix.supervisor import Ended
+from triage.capture.posix.system_records import line_about
 from triage.crash import ExitStatus, Memory, Process
 
 
@@ -86,7 +85,7 @@ def _of_the_system(ended: Ended, exit_status: ExitStatus) -> list[Text]:
     if not is_held and exit_status.signal in CRASH_SIGNALS and (line := line_about(ended.pid, ended.seconds)):
         texts.append(Text("kernel log", line.encode()))
     if sys.platform == "darwin" and os.WIFSIGNALED(ended.wait_status):
-        from triage.capture.crash_reports import crash_report_of
+        from triage.capture.posix.system_records import crash_report_of
 
         report = crash_report_of(ended.pid, time.time() - ended.seconds)
         texts += [Text(*report)] if report else []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from triage.capture.windows.scrollback import new_lines
+from triage.capture.windows.console import new_lines
 
 
 def test_lines_below_the_old_ones_are_new() -> None:

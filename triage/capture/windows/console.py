@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+import sys
+from collections.abc import Sequence
 from ctypes import POINTER, Structure, byref
 from ctypes.wintypes import BOOL, DWORD, HANDLE, LPWSTR, SHORT, WORD
+from typing import Any
 
-from triage.capture.windows.scrollback import new_lines
-
-# Larger memories are read from here on backwards; the end of the output is what tells the cause.
+# Of a larger memory only the last lines are read; the end of the output is what names the cause.
 _MOST_LINES = 3000
 
 
@@ -29,7 +30,7 @@ class Screen:
 
     @classmethod
     def of(cls, handle: int) -> Screen | None:
-        """The console behind a handle; None where it is none, such as NUL."""
+        """The console behind a handle; None where there is none, as for NUL."""
         return cls(handle) if _information(handle) else None
 
     def new_text(self) -> str:
@@ -37,12 +38,11 @@ class Screen:
         return "\n".join(new_lines(self._before, self._lines())) + "\n"
 
     def _lines(self) -> list[str]:
-        """The lines up to the cursor, without the blanks at their ends."""
+        """The lines up to the cursor, without trailing blanks."""
         information = _information(self._handle)
         if information is None:
             return []
-        read = ctypes.WinDLL("kernel32").ReadConsoleOutputCharacterW
-        read.argtypes, read.restype = (HANDLE, LPWSTR, DWORD, _Place, POINTER(DWORD)), BOOL
+        read = _function("ReadConsoleOutputCharacterW", HANDLE, LPWSTR, DWORD, _Place, POINTER(DWORD))
         width, last = information.size.column, information.cursor.row
         text, count, lines = ctypes.create_unicode_buffer(width + 1), DWORD(), []
         for row in range(max(0, last + 1 - _MOST_LINES), last + 1):
@@ -52,8 +52,32 @@ class Screen:
         return lines
 
 
+def new_lines(before: Sequence[str], after: Sequence[str]) -> list[str]:
+    """The lines of `after` that come behind what was there before; older ones may have moved out at the top.
+
+    What is left of the old lines is the longest end of `before` with which `after` begins; the last old line may have
+    been continued.
+    """
+    if not before:
+        return list(after)
+    *whole, last = before
+    for start in range(len(whole) + 1):
+        old = whole[start:]
+        rest = after[len(old) :]
+        if list(after[: len(old)]) == old and rest and rest[0].startswith(last):
+            return [rest[0][len(last) :], *rest[1:]] if last else list(rest)
+    return list(after)
+
+
 def _information(handle: int) -> _ScreenInfo | None:
-    ask = ctypes.WinDLL("kernel32").GetConsoleScreenBufferInfo
-    ask.argtypes, ask.restype = (HANDLE, POINTER(_ScreenInfo)), BOOL
     information = _ScreenInfo()
+    ask = _function("GetConsoleScreenBufferInfo", HANDLE, POINTER(_ScreenInfo))
     return information if ask(handle, byref(information)) else None
+
+
+def _function(name: str, *arguments: Any) -> Any:
+    if sys.platform != "win32":
+        raise NotImplementedError
+    function = getattr(ctypes.WinDLL("kernel32"), name)
+    function.argtypes, function.restype = arguments, BOOL
+    return function

@@ -1,8 +1,8 @@
-"""What a debugger's events mean: when a dump is worth writing, and when it is thrown away again. No call of Windows.
+"""What a debugger's events mean: when a dump is worth writing, and when it is thrown away. No call of Windows.
 
-An exception comes to a debugger twice: at the first chance before the program's own handlers, at the second when none
-of them wanted it, which is a crash. A fast fail comes only at the second. Some errors never reach it, because the
-handler itself falls over them: of these a provisional dump is kept until it is known how the process ended.
+A debugger sees an exception twice: at the first chance before the program's own handlers, at the second when none of
+them handled it, which is a crash. A fast fail comes only at the second chance. Some errors never get there, because
+the handler itself fails: for these a provisional dump is kept until it is known how the process ended.
 """
 
 from __future__ import annotations
@@ -13,28 +13,25 @@ from typing import NamedTuple
 from triage import status
 
 STACK_OVERFLOW = 0xC00000FD
-# No stack is left for a handler (stack overflow), or no handler is meant to run any more.
+# No stack is left for a handler (stack overflow), or none is supposed to run any more.
 PROVISIONAL = frozenset({STACK_OVERFLOW, 0xC0000374, 0xC0000409, 0xC0000602, 0xC000041D})
 MOST_DUMPS = 3
-MOST_NOTED = 20
 # The loader stops each process once; one of 32 bits below a 64-bit debugger once more with the second code.
 _BREAKPOINTS = frozenset({0x80000003, 0x4000001F})
 _SMALLEST_STATUS = 0x40000000
 _NO_CRASH = ("noise", "ended-by-user")
 
 
-class Raised(NamedTuple):
-    """An exception as the debugger is told of it."""
+class ExceptionEvent(NamedTuple):
+    """An exception as the debugger sees it."""
 
     thread: int
     code: int
     first_chance: bool
-    address: int = 0
     parameters: tuple[int, ...] = ()
-    continuable: bool = True
 
 
-class Answer(NamedTuple):
+class Reaction(NamedTuple):
     """What to do about an exception: whether it counts as handled, and which dump to write (provisional or final)."""
 
     handled: bool = False
@@ -43,14 +40,12 @@ class Answer(NamedTuple):
 
 @dataclass
 class Watched:
-    """One process of the run, as its events have told it so far."""
+    """One process of the run, as far as its events show."""
 
     pid: int
     exit_code: int | None = None
-    crash: Raised | None = None
-    provisional: Raised | None = None
-    first_chances: int = 0
-    noted: list[Raised] = field(default_factory=list)
+    crash: ExceptionEvent | None = None
+    provisional: ExceptionEvent | None = None
     finished: bool | None = None
     _stops: set[int] = field(default_factory=set)
 
@@ -62,23 +57,23 @@ class Watched:
         return True
 
     @property
-    def fatal(self) -> Raised | None:
-        """The exception that ended it, None where it lives or ended by itself."""
+    def fatal(self) -> ExceptionEvent | None:
+        """The exception that ended it, None while it runs or when it ended by itself."""
         if self.crash is not None:
             return self.crash
         return self.provisional if self.exit_code is not None and not self.lived_on else None
 
     @property
     def crashed(self) -> bool:
-        """Whether it ended by an exception: one that we saw, or one that its exit code tells."""
+        """Whether it ended by an exception: one that we saw, or one that its exit code names."""
         return self.fatal is not None or is_death(self.exit_code)
 
     @property
     def lived_on(self) -> bool:
-        """Whether it survived what looked fatal: it exited as a program does, and Python came to its own end.
+        """Whether it survived what looked fatal: it exited as a program does, and Python ended by itself.
 
-        `finished` is what the hook tells of that: None where no hook ran. A process whose handler fell over the same
-        error again may be gone with the exit code 0.
+        `finished` is what the hook reports of the latter, None where no hook ran. A process whose handler failed with
+        the same error again may be gone with the exit code 0.
         """
         return not is_death(self.exit_code) and self.finished is not False
 
@@ -95,32 +90,29 @@ class Watch:
         self.processes.pop(pid, None)
         self.processes[pid] = Watched(pid)
 
-    def raised(self, pid: int, error: Raised) -> Answer:
+    def raised(self, pid: int, error: ExceptionEvent) -> Reaction:
         """What to do about an exception."""
         process = self.processes.setdefault(pid, Watched(pid))
         if error.first_chance:
             if process.stops_at(error.code):
-                return Answer(handled=True)
-            process.first_chances += 1
-            if len(process.noted) < MOST_NOTED and not _is_noise(error.code):
-                process.noted.append(error)
+                return Reaction(handled=True)
             if error.code not in PROVISIONAL or process.provisional or not self._left:
-                return Answer()
+                return Reaction()
             process.provisional = error
-            return Answer(dump="provisional")
+            return Reaction(dump="provisional")
         if process.crash is not None:
-            return Answer()
+            return Reaction()
         process.crash = error
         if process.provisional is None and not self._left:
-            return Answer()
-        return Answer(dump="final")
+            return Reaction()
+        return Reaction(dump="final")
 
     def written(self) -> None:
-        """A dump is there to stay."""
+        """A dump was written that will be kept."""
         self._left -= 1
 
     def ended(self, pid: int, exit_code: int, finished: bool | None) -> bool:
-        """A process is gone; says whether its provisional dump is now the dump of a crash."""
+        """A process is gone; returns whether its provisional dump is now the dump of a crash."""
         process = self.processes.setdefault(pid, Watched(pid))
         process.exit_code, process.finished = exit_code, finished
         return process.crash is None and process.provisional is not None and not process.lived_on
@@ -130,14 +122,10 @@ def is_death(exit_code: int | None) -> bool:
     """Whether an exit code is the status of an exception, and not a number that the program chose or Ctrl-C left."""
     if exit_code is None or exit_code < _SMALLEST_STATUS:
         return False
-    told = status.from_code(exit_code)
-    return told.ntstatus is not None and told.kind not in _NO_CRASH
+    meaning = status.from_code(exit_code)
+    return meaning.ntstatus is not None and meaning.kind not in _NO_CRASH
 
 
 def signed(exit_code: int) -> int:
     """An exit code as Python must be given it to leave with the same 32 bits."""
     return exit_code - (1 << 32) if exit_code >= 1 << 31 else exit_code
-
-
-def _is_noise(code: int) -> bool:
-    return status.from_code(code).kind == "noise"

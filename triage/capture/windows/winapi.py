@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import ctypes
 import os
+import sys
 from ctypes import POINTER, Structure, Union, byref, c_byte, c_size_t, c_void_p, sizeof
 from ctypes.wintypes import BOOL, DWORD, HANDLE, LPCWSTR, LPVOID, LPWSTR, WORD
+
+assert sys.platform == "win32"
 
 kernel32 = ctypes.WinDLL("kernel32", use_last_error=True)
 
@@ -16,7 +19,6 @@ _USE_STANDARD_HANDLES = 0x100
 _STANDARD_HANDLES = (-10, -11, -12)
 _TIMED_OUT = (121, 258)
 _STILL_THERE = 258
-_NONCONTINUABLE = 1
 
 
 class ExceptionRecord(Structure):
@@ -30,11 +32,6 @@ class ExceptionRecord(Structure):
         ("count", DWORD),
         ("parameters", c_size_t * 15),
     )
-
-    @property
-    def continuable(self) -> bool:
-        """Whether a handler may let the program go on."""
-        return not self.flags & _NONCONTINUABLE
 
 
 class ExceptionInfo(Structure):
@@ -143,8 +140,8 @@ def start(
 ) -> tuple[int, int]:
     """Start a program; its process number and a handle of it. Raises OSError.
 
-    `streams` has handles for the descriptors that are not to be ours: without any, the program gets just what it would
-    get from a shell, a console among it.
+    `streams` has handles for the descriptors that the program is not to share with us. Without any, it gets what it
+    would get from a shell, the console included.
     """
     information, startup = _ProcessInformation(), _StartupInfo()
     startup.size = sizeof(startup)
@@ -172,12 +169,12 @@ def start(
 
 
 def last_error() -> OSError:
-    """What the last call failed of."""
+    """Why the last call failed."""
     return ctypes.WinError(ctypes.get_last_error())
 
 
 def next_event(milliseconds: int) -> DebugEvent | None:
-    """The next event of a debugged process, None where none comes in time; raises OSError where none can come."""
+    """The next event of a debugged process, None if none comes in time; raises OSError where none can come."""
     event = DebugEvent()
     if kernel32.WaitForDebugEvent(byref(event), milliseconds):
         return event
@@ -187,7 +184,7 @@ def next_event(milliseconds: int) -> DebugEvent | None:
 
 
 def go_on(event: DebugEvent, *, handled: bool = True) -> None:
-    """Let the process of an event run on; an exception that we do not handle is the program's own business."""
+    """Let the process of an event continue; an exception that we do not handle is left to the program."""
     kernel32.ContinueDebugEvent(event.pid, event.tid, CONTINUE if handled else NOT_HANDLED)
 
 
@@ -203,7 +200,7 @@ def end_process(handle: int, code: int) -> None:
 
 
 def exit_code_of(handle: int, milliseconds: int) -> int | None:
-    """The exit code of a process, None where it still runs after so long."""
+    """The exit code of a process, None if it still runs after this time."""
     if kernel32.WaitForSingleObject(handle, milliseconds) == _STILL_THERE:
         return None
     code = DWORD()
@@ -224,7 +221,7 @@ def registers_of(thread: int) -> tuple[object, int] | None:
     """The CONTEXT of a stopped thread: what owns its memory, and its address, which must be a multiple of 16."""
     owner = ctypes.create_string_buffer(4096)
     address = (ctypes.addressof(owner) + 15) & ~15
-    # Where the flags lie and what they are called for: all registers of x64, ARM64 and x86.
+    # Where the flags are, and those that ask for all registers: of x86, ARM64 and x64.
     if sizeof(c_void_p) == 4:
         offset, flags = 0, 0x0001003F
     elif os.environ.get("PROCESSOR_ARCHITECTURE", "").upper() == "ARM64":

@@ -1,6 +1,6 @@
 """Starts the child and stays with it to its end: passes on its output, notices crashes, hangs and interrupts.
 
-Everything that costs time is imported only when something has gone wrong: a healthy run must not feel us.
+What takes time to import is imported only when something has gone wrong: a healthy run must not be slowed down.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from triage.capture.command import CannotStart, Program
-from triage.capture.faults import FaultDirectory, signal_that_was_taken
-from triage.capture.interrupts import Interrupts
-from triage.capture.streams import Console
+from triage.capture.hook_files import FaultDirectory
+from triage.capture.posix.output import Output
+from triage.capture.supervision import Interrupts, StopReason
 
 if TYPE_CHECKING:
-    from triage.capture.holding import Held
     from triage.capture.memory import OomCounters
+    from triage.capture.posix.held_process import Held
 
-# How often crashes of processes that are not our own child are looked for; a crashed one waits at least four seconds.
+# How often we look for crashes of processes that are not our own child; a crashed one waits at least four seconds.
 _LOOK_EVERY = 0.1
 _SWEEP_EVERY = 5.0
 _MANY = 64
 _ROUNDS = 3
-# Reading a native stack takes a good part of a second; of many that crash together, the first ones tell the story.
+# Reading a native stack takes a good part of a second; of many that crash together, the first ones are enough.
 _READ_NATIVELY = 3
 
 
@@ -41,7 +41,7 @@ class Ended(NamedTuple):
     peak_bytes: int
     crashed: tuple[Held, ...]
     hanging: tuple[Held, ...]
-    stopped_by: str | None
+    stopped_by: StopReason | None
     stopped_after: float
     interrupted: bool
     logs: tuple[tuple[str, bytes], ...]
@@ -59,11 +59,11 @@ class Supervisor:
         self._native = native
         self._timeout = timeout
         self._environment = faults.environment(hold=native, tf_log=tf_log)
-        self._console = Console()
+        self._output = Output()
         self._pid = 0
         self._crashed: dict[int, Held] = {}
         self._hanging: list[Held] = []
-        self._stopped_by: str | None = None
+        self._stopped_by: StopReason | None = None
         self._stopped_after = 0.0
         self._adopts = False
         self._interrupts = Interrupts()
@@ -76,24 +76,23 @@ class Supervisor:
             if self._timeout is not None:
                 self._adopts = _adopt_orphans(True)
             self._start()
-            # Looked up while the child starts, so that it does not wait for us.
-            from triage.capture.memory import limits_before
-            from triage.capture.resources import refusals_before
+            # Read while the child starts, so that it does not wait for us.
+            from triage.capture.memory import limits_before, refusals_before
 
             kills, refusals = limits_before(), refusals_before()
             poller = select.poll()
             poller.register(wake_up, select.POLLIN)
-            if self._console.source >= 0:
-                poller.register(self._console.source, select.POLLIN)
+            if self._output.source >= 0:
+                poller.register(self._output.source, select.POLLIN)
             while not self._has_ended():
                 for descriptor, _ in poller.poll(_LOOK_EVERY * 1000):
                     if descriptor == wake_up:
                         os.read(wake_up, 4096)
-                    elif not self._console.pump():
+                    elif not self._output.pump():
                         poller.unregister(descriptor)
                 self._look(began)
             self._look_for_crashes()
-            self._console.drain()
+            self._output.drain()
             _, wait_status, usage = os.wait4(self._pid, 0)
             if self._adopts:
                 _adopt_orphans(False)
@@ -107,19 +106,19 @@ class Supervisor:
             stopped_by=self._stopped_by,
             stopped_after=self._stopped_after,
             interrupted=self._interrupts.came,
-            logs=tuple(self._console.logs()),
-            output_is_read=self._console.output_is_read,
+            logs=tuple(self._output.logs()),
+            output_is_read=self._output.output_is_read,
             kills_before=kills,
             refusals_before=refusals,
         )
 
     def leave(self) -> None:
-        """Let go of the streams; what a surviving grandchild says still reaches its reader."""
-        self._console.leave_to_a_copier()
-        self._console.close()
+        """Let go of the streams; what a surviving grandchild prints still reaches its reader."""
+        self._output.leave_to_a_copier()
+        self._output.close()
 
     def forward(self, number: int) -> None:
-        """Hand on a signal that was sent to us and meant for the child."""
+        """Forward a signal that was sent to us and meant for the child."""
         if self._pid:
             with suppress(ProcessLookupError):
                 os.kill(self._pid, number)
@@ -130,13 +129,13 @@ class Supervisor:
             self.forward(number)
 
     def resized(self) -> None:
-        """Our terminal has a new size; the child hears of it once its own terminal has it too."""
-        self._console.follow_size()
+        """Our terminal has a new size; the child is notified once its own terminal has it too."""
+        self._output.follow_size()
         self.forward(signal.SIGWINCH)
 
     def interrupted(self) -> None:
-        """A second Ctrl-C that changes nothing asks us to look and to end it."""
-        self._interrupts.note(time.monotonic(), self._console.kept.passed)
+        """Ctrl-C; a second one without effect means that we should look at the program and end it."""
+        self._interrupts.note(time.monotonic(), self._output.kept.passed)
         self.pass_on_unless_typed(signal.SIGINT)
 
     def _start(self) -> None:
@@ -146,16 +145,16 @@ class Supervisor:
                 self._program.path,
                 arguments,
                 self._environment,
-                file_actions=self._console.file_actions(),
-                # Python ignores these two for itself, and a child would inherit that.
+                file_actions=self._output.file_actions(),
+                # Python ignores these two, and a child would inherit that.
                 setsigdef=[signal.SIGPIPE, signal.SIGXFSZ],
             )
         except OSError as error:
-            self._console.close()
+            self._output.close()
             raise CannotStart(
                 _why_not(self._program.path, error), 127 if isinstance(error, FileNotFoundError) else 126
             ) from None
-        self._console.started()
+        self._output.started()
 
     def _has_ended(self) -> bool:
         return os.waitid(os.P_PID, self._pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
@@ -163,7 +162,7 @@ class Supervisor:
     def _look(self, began: float) -> None:
         now = time.monotonic()
         if now >= self._look_at:
-            self._console.follow_modes()
+            self._output.follow_modes()
             self._look_for_crashes()
             self._look_at = now + _LOOK_EVERY
         if now >= self._sweep_at:
@@ -171,7 +170,7 @@ class Supervisor:
             self._sweep_at = now + _SWEEP_EVERY
         if self._stopped_by is None and self._timeout is not None and now - began >= self._timeout:
             self._end("timeout", now - began)
-        elif self._stopped_by is None and self._interrupts.have_no_effect(now, self._console.kept.passed):
+        elif self._stopped_by is None and self._interrupts.have_no_effect(now, self._output.kept.passed):
             self._end("interrupt", now - began)
 
     def _look_for_crashes(self) -> None:
@@ -179,12 +178,15 @@ class Supervisor:
         for pid in seen.dumped:
             if pid not in self._crashed:
                 self._take(pid, None)
-        for pid in sorted(seen.own - self._crashed.keys()) if self._native else ():
-            if number := signal_that_was_taken(pid):
-                self._take(pid, number)
+        if self._native and (keep_their_dump := seen.own - self._crashed.keys()):
+            from triage.capture.posix.process_tree import signal_that_was_taken
+
+            for pid in sorted(keep_their_dump):
+                if number := signal_that_was_taken(pid):
+                    self._take(pid, number)
 
     def _take(self, pid: int, number: int | None) -> None:
-        from triage.capture.holding import read_crashed
+        from triage.capture.posix.held_process import read_crashed
 
         before = len(self._crashed)
         many = self._native and pid != self._pid and before >= _READ_NATIVELY
@@ -199,37 +201,37 @@ class Supervisor:
                 if not os.path.exists(f"/proc/{pid}"):
                     self._faults.forget(pid)
 
-    def _end(self, why: str, after: float) -> None:
+    def _end(self, why: StopReason, after: float) -> None:
         """Read the stacks of every process of the tree, then end them all."""
-        from triage.capture import processes
-        from triage.capture.holding import read_hanging
+        from triage.capture.posix import process_tree
+        from triage.capture.posix.held_process import read_hanging
 
         self._stopped_by, self._stopped_after = why, after
         tree: list[int] = []
         # Until it is stopped, a process may start others.
         while new := self._alive_except(tree):
             for pid in new:
-                processes.send(pid, signal.SIGSTOP)
+                process_tree.send(pid, signal.SIGSTOP)
             tree += new
         known = set(self._crashed)
         self._hanging = [read_hanging(pid, self._faults) for pid in tree if pid not in known]
-        processes.end_all(tree)
-        # One that is asked to end may replace workers that ended before it.
+        process_tree.end_all(tree)
+        # One that we ask to end may first replace workers that we have ended.
         for _ in range(_ROUNDS):
             if not (left := self._alive_except([])):
                 break
-            processes.end_all(left)
+            process_tree.end_all(left)
 
     def _alive_except(self, known: list[int]) -> list[int]:
-        from triage.capture import processes
+        from triage.capture.posix import process_tree
 
         root = os.getpid() if self._adopts else self._pid
-        found = processes.descendants(root, self._faults.path)
+        found = process_tree.descendants(root, self._faults.path)
         return [process.pid for process in found if process.pid not in (os.getpid(), *known)]
 
 
 class _Signals:
-    """The signals that concern us while a child runs, put back afterwards.
+    """The signals that we handle while a child runs, restored afterwards.
 
     A child inherits ignored signals but not handlers, so handlers are set before it starts, and only where the signal
     was not ignored already, as under nohup.
@@ -250,13 +252,13 @@ class _Signals:
         self._wake_up, self._written = os.pipe()
         os.set_blocking(self._written, False)
         try:
-            # Without this a signal would only be noticed at the next look.
+            # Without this a signal would be noticed only at the next look.
             signal.set_wakeup_fd(self._written, warn_on_full_buffer=False)
         except ValueError:
-            # Signals belong to the main thread; a caller in another one keeps them, and the child's end is still seen.
+            # Only the main thread may handle signals; a caller in another one goes without, and still sees the end.
             return self._wake_up
         for number, handler in self._handlers.items():
-            # A parent that ignores SIGCHLD has left us that, and then the child's status would be lost.
+            # We inherit an ignored SIGCHLD, with which the child's status would be lost.
             if number == signal.SIGCHLD or signal.getsignal(number) is not signal.SIG_IGN:
                 self._before[number] = signal.signal(number, handler)
         return self._wake_up
@@ -271,7 +273,7 @@ class _Signals:
 
 
 def _is_in_foreground() -> bool:
-    """Whether a terminal's keys send their signals to our group of processes, and so to the child."""
+    """Whether the terminal's keys signal our process group, and so the child."""
     try:
         terminal = os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY)
     except OSError:
@@ -287,7 +289,7 @@ def _is_in_foreground() -> bool:
 def _adopt_orphans(wanted: bool) -> bool:
     """Become the parent of descendants whose own parent dies (Linux), so that a timeout finds every one of them.
 
-    Only where a timeout is asked for: an orphan sees that its new parent is us and not process 1.
+    Only with a timeout: an orphan can see that its new parent is not process 1.
     """
     if not sys.platform.startswith("linux"):
         return False

@@ -1,4 +1,4 @@
-"""Where the dumps of `triage run` on Windows go, and which are kept."""
+"""Where the dumps of `triage run` on Windows go, which are kept, and where Windows keeps its own (LocalDumps)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from triage.capture.windows.dumps import DumpPlaces, remove_oldest
+from triage.capture.windows.dump_files import (
+    KEY,
+    DumpPlaces,
+    how_to_set_up,
+    local_dump_of,
+    local_dumps_folder,
+    remove_oldest,
+)
 from triage.readers.minidump.stored_frames import frames_beside
 
 
@@ -28,7 +35,7 @@ def test_a_dump_has_a_temporary_name_until_it_is_whole(tmp_path: Path) -> None:
     assert not part.exists()
 
 
-def test_its_name_tells_the_script_and_the_process(tmp_path: Path) -> None:
+def test_its_name_has_the_script_and_the_process(tmp_path: Path) -> None:
     name = written(DumpPlaces("python train model.py", state=tmp_path), 4711).name
     assert name.startswith("model-")
     assert name.endswith("-4711.dmp")
@@ -79,3 +86,38 @@ def test_save_takes_a_directory_that_is_not_there_yet(tmp_path: Path) -> None:
 def test_save_takes_a_file_and_a_second_process_gets_one_beside_it(tmp_path: Path) -> None:
     places = DumpPlaces("train.py", str(tmp_path / "mine.dmp"))
     assert [written(places, pid).name for pid in (7, 8)] == ["mine.dmp", "mine.8.dmp"]
+
+
+def test_windows_keeps_no_dumps_where_nobody_asked_for_them() -> None:
+    assert local_dumps_folder("python.exe", lambda key: None) is None
+
+
+def test_the_programs_own_folder_beats_the_general_one() -> None:
+    keys = {KEY: {"DumpFolder": "/all"}, f"{KEY}\\python.exe": {"DumpFolder": "/own"}}
+    assert local_dumps_folder("python.exe", keys.get) == Path("/own")
+    assert local_dumps_folder("host.exe", keys.get) == Path("/all")
+
+
+def test_without_a_folder_it_is_the_one_that_windows_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOCALAPPDATA", "/local")
+    assert local_dumps_folder("python.exe", {KEY: {}}.get) == Path("/local\\CrashDumps")
+
+
+def test_the_dump_of_this_process_and_no_other(tmp_path: Path) -> None:
+    for name in ("python.exe.471.dmp", "python.exe.4711.dmp", "pythonw.exe.4711.dmp", "python.exe.4711.txt"):
+        (tmp_path / name).write_text("")
+    assert local_dump_of("python.exe", 4711, tmp_path) == tmp_path / "python.exe.4711.dmp"
+    assert local_dump_of("python.exe", 11, tmp_path) is None
+    assert local_dump_of("python.exe", 4711, tmp_path / "nowhere") is None
+
+
+@pytest.mark.parametrize("name", ["Python.EXE.4711.DMP", "python.exe(1).4711.dmp", "python.exe(12).4711.dmp"])
+def test_a_dump_is_known_in_any_case_and_with_a_number(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("")
+    (tmp_path / "python.exe(x).4711.dmp").write_text("")
+    assert local_dump_of("python.exe", 4711, tmp_path) == tmp_path / name
+
+
+def test_the_lines_for_an_administrator_are_for_this_program() -> None:
+    command = 'reg add "HKLM\\SOFTWARE\\Microsoft\\Windows\\Windows Error Reporting\\LocalDumps\\python.exe"'
+    assert how_to_set_up("python.exe").count(command) == 2

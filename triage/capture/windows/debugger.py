@@ -1,28 +1,40 @@
-"""Runs a program as its debugger, and so sees what no handler inside of it can: a fast fail, a stack that is used up.
+"""Runs a program as its debugger, and so sees what no handler inside it can: a fast fail, a stack that is used up.
 
 Everything that the program starts is debugged as well: the python.exe of a virtual environment is only a launcher, and
-the interpreter that crashes is its child. Windows wants all of this done by the thread that started the program.
+the interpreter that crashes is its child. All of this has to be done by the thread that started the program.
 """
 
 from __future__ import annotations
 
+import ctypes
+import json
+import msvcrt
 import os
+import sys
 from collections.abc import Callable
 from contextlib import suppress
+from ctypes import POINTER, Structure, byref, c_void_p
+from ctypes.wintypes import BOOL, DWORD, HANDLE, LPVOID
 from pathlib import Path
 
-from triage.capture.windows.dumps import DumpPlaces
-from triage.capture.windows.live import winapi
-from triage.capture.windows.live.dump_writing import write_dump
-from triage.capture.windows.watching import Raised, Watch
+from triage.capture.windows import winapi
+from triage.capture.windows.debug_events import ExceptionEvent, Watch
+from triage.capture.windows.dump_files import DumpPlaces
+
+assert sys.platform == "win32"
 
 _ENDED_BY_US = 1
+# Unloaded modules, memory that the stacks point at, process and thread data, the memory map, thread times; and what
+# can't be read is left out instead of failing the rest.
+_FLAGS = 0x20 | 0x40 | 0x100 | 0x800 | 0x1000 | 0x20000
+_FULL_MEMORY = 0x2
+_COMMENT = 11
 
 
 class DebuggedProgram:
     """A program and all that it starts, with us as their debugger.
 
-    `finished` tells of a process whether its Python came to its own end (None where it has no hook of ours).
+    `finished` says whether the Python of a process ended by itself (None where our hook did not run in it).
     """
 
     def __init__(self, places: DumpPlaces, finished: Callable[[int], bool | None], *, full: bool) -> None:
@@ -40,14 +52,14 @@ class DebuggedProgram:
 
     def start(self, path: str | None, command_line: str, environment: dict[str, str], streams: dict[int, int]) -> None:
         """Start it; raises OSError."""
-        # A debugged program would get a slow heap that checks itself, and other crashes than without us.
+        # Windows gives a debugged program a slow heap that checks itself: it would crash differently than without us.
         self.pid, handle = winapi.start(path, command_line, {"_NO_DEBUG_HEAP": "1", **environment}, streams, debug=True)
         winapi.close(handle)  # the debug events bring one of their own
         # Should we be killed, the program goes on.
         winapi.kernel32.DebugSetProcessKillOnExit(False)
 
     def wait(self, milliseconds: int) -> int | None:
-        """Attend to what happens within so long; the exit code once the program has ended."""
+        """Handle what happens in this time; the exit code once the program has ended."""
         while event := winapi.next_event(milliseconds):
             milliseconds = 0 if self._has_ended else milliseconds
             handled = True
@@ -73,7 +85,7 @@ class DebuggedProgram:
         return root is not None and root.exit_code is not None
 
     def leave(self) -> None:
-        """Let those that outlive the program go on without us."""
+        """Let processes that outlive the program run on without us."""
         for pid in self.running:
             winapi.kernel32.DebugActiveProcessStop(pid)
             if part := self._parts.pop(pid, None):
@@ -88,12 +100,12 @@ class DebuggedProgram:
             self._keep(pid)
 
     def end_all(self) -> None:
-        """End every process of the run; their last events still have to be attended to."""
+        """End every process of the run; their last events still have to be handled."""
         for handle in self._processes.values():
             winapi.end_process(handle, _ENDED_BY_US)
 
     def _attend(self, event: winapi.DebugEvent) -> bool:
-        """Do what an event asks for; says whether it counts as handled."""
+        """React to an event; returns whether it counts as handled."""
         pid = event.pid
         if event.kind == winapi.NEW_PROCESS:
             self.watch.began(pid)
@@ -114,20 +126,18 @@ class DebuggedProgram:
 
     def _raised(self, event: winapi.DebugEvent) -> bool:
         record = event.of.exception.record
-        error = Raised(
+        error = ExceptionEvent(
             event.tid,
             record.code,
             bool(event.of.exception.first_chance),
-            record.address or 0,
             tuple(record.parameters[: min(record.count, 15)]),
-            record.continuable,
         )
-        answer = self.watch.raised(event.pid, error)
-        if answer.dump and event.pid in self._processes:
-            self._write(event.pid, event, answer.dump, _comment_of(error))
-            if answer.dump == "final":
+        reaction = self.watch.raised(event.pid, error)
+        if reaction.dump and event.pid in self._processes:
+            self._write(event.pid, event, reaction.dump, _comment_of(error))
+            if reaction.dump == "final":
                 self._keep(event.pid)
-        return answer.handled
+        return reaction.handled
 
     def _write(self, pid: int, event: winapi.DebugEvent | None, kind: str, comment: dict[str, object]) -> None:
         thread = self._threads.get((pid, event.tid)) if event is not None else None
@@ -135,7 +145,7 @@ class DebuggedProgram:
         part = self._places.temporary(pid, kind)
         try:
             self._places.prepare()
-            problem = write_dump(part, self._processes[pid], pid, thread, event, comment, full=self._full)
+            problem = _write_dump(part, self._processes[pid], pid, thread, event, comment, full=self._full)
         except OSError as error:
             problem = error.strerror or str(error)
         if problem:
@@ -164,14 +174,85 @@ class DebuggedProgram:
         elif part := self._parts.pop(pid, None):
             with suppress(OSError):
                 os.unlink(part)
-        # Windows closes these handles itself once the event is attended to.
+        # Windows closes these handles itself once the event is handled.
         self._processes.pop(pid)
         for key in [key for key in self._threads if key[0] == pid]:
             del self._threads[key]
 
 
-def _comment_of(error: Raised) -> dict[str, object]:
-    """What the dump's comment says, for whoever opens it with another tool."""
+class _Pointers(Structure):
+    _fields_ = (("record", c_void_p), ("context", c_void_p))
+
+
+class _ExceptionInformation(Structure):
+    _pack_ = 4
+    _fields_ = (("thread", DWORD), ("pointers", c_void_p), ("in_their_memory", BOOL))
+
+
+class _Stream(Structure):
+    _pack_ = 4
+    _fields_ = (("kind", DWORD), ("size", DWORD), ("content", c_void_p))
+
+
+class _Streams(Structure):
+    _pack_ = 4
+    _fields_ = (("count", DWORD), ("first", POINTER(_Stream)))
+
+
+def _write_dump(
+    path: Path,
+    process: int,
+    pid: int,
+    thread: int | None,
+    event: winapi.DebugEvent | None,
+    comment: dict[str, object],
+    *,
+    full: bool = False,
+) -> str | None:
+    """Write a dump of a stopped process; the sentence of what went wrong, or None.
+
+    `thread` is a handle of the thread that raised the exception of `event`; without both it is the dump of a process
+    that hangs.
+    """
+    try:
+        dbghelp = ctypes.WinDLL("dbghelp", use_last_error=True)
+        write = dbghelp.MiniDumpWriteDump
+    except (OSError, AttributeError):
+        return "dbghelp.dll could not be loaded"
+    write.restype = BOOL
+    write.argtypes = (HANDLE, DWORD, HANDLE, DWORD, POINTER(_ExceptionInformation), POINTER(_Streams), LPVOID)
+    text = ctypes.create_string_buffer(json.dumps(comment).encode("utf-16-le") + b"\0\0")
+    stream = _Stream(_COMMENT, len(text), ctypes.addressof(text))
+    information, registers = None, winapi.registers_of(thread) if thread else None
+    if event is not None and registers is not None:
+        record = event.of.exception.record
+        pointers = _Pointers(ctypes.addressof(record), registers[1])
+        information = byref(_ExceptionInformation(event.tid, ctypes.addressof(pointers), False))
+    try:
+        with open(path, "w+b") as file:
+            written = write(
+                process,
+                pid,
+                msvcrt.get_osfhandle(file.fileno()),
+                _FLAGS | (_FULL_MEMORY if full else 0),
+                information,
+                byref(_Streams(1, ctypes.pointer(stream))),
+                None,
+            )
+            error = ctypes.get_last_error()
+            size = file.seek(0, 2)
+        if written and size:
+            return None
+        reason = f"MiniDumpWriteDump failed with 0x{error & 0xFFFFFFFF:08X}"
+    except OSError as error:
+        reason = f"{error.strerror or error}"
+    with suppress(OSError):
+        path.unlink()
+    return reason
+
+
+def _comment_of(error: ExceptionEvent) -> dict[str, object]:
+    """The dump's comment, for anyone who opens it with another tool."""
     return {
         "writer": "triage",
         "code": f"0x{error.code:08X}",

@@ -8,10 +8,6 @@ from typing import NamedTuple
 
 HOOK = os.path.join(os.path.dirname(os.path.abspath(__file__)), "hook")
 _NAMED = {"TRIAGE_DIR", "TRIAGE_HOLDER", "TRIAGE_TF_LOG", "TRIAGE_DEADLINE"}
-# In the order of their numbers on Linux; the hook arms these five.
-_FATAL = {"SIGILL": 4, "SIGABRT": 6, "SIGBUS": 7, "SIGFPE": 8, "SIGSEGV": 11}
-# The system calls behind sleep(), by their numbers on x86-64 and on arm64.
-_NANOSLEEP, _CLOCK_NANOSLEEP = {"35", "101"}, {"230", "115"}
 _LONGEST_DUMP = 4 * 1024 * 1024
 _PREFIX = "triage-run-"
 
@@ -19,8 +15,8 @@ _PREFIX = "triage-run-"
 class Note(NamedTuple):
     """What the hook wrote about a process: its interpreter, and the level that TensorFlow's log was set to.
 
-    `log_level_set_by` is script or environment. `forked_with` names what had already started when it was forked.
-    `hooked` says that the hook could write at all, `has_file` that faulthandler has a file of ours for its dump.
+    `log_level_set_by` is script or environment. `forked_with` names what was already running when it was forked.
+    `hooked` means that the hook could write at all, `has_file` that faulthandler has our file for its dump.
     """
 
     python: str | None = None
@@ -32,8 +28,8 @@ class Note(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """The Python processes of a run: all in which the hook ran, those whose faulthandler has written its dump (the
-    first to do so first), and those whose script armed faulthandler itself and keeps the dump."""
+    """The Python processes of a run: all in which the hook ran, those whose faulthandler has written its dump (in
+    that order), and those whose script armed faulthandler itself and keeps the dump."""
 
     hooked: frozenset[int] = frozenset()
     dumped: tuple[int, ...] = ()
@@ -69,7 +65,7 @@ class FaultDirectory:
         dumped: list[tuple[int, int]] = []
         if self.path is None:
             return Seen()
-        # A script may have emptied /dev/shm; then nothing is seen, and nothing else is wrong.
+        # A script may have emptied /dev/shm; then there is nothing to see, and that is all.
         with suppress(OSError), os.scandir(self.path) as entries:
             for entry in entries:
                 kind, _, pid = entry.name.partition(".")
@@ -78,7 +74,7 @@ class FaultDirectory:
                 elif kind == "own":
                     keep.add(int(pid))
                 elif kind == "fault" and entry.stat().st_size:
-                    # Of two within one tick of the clock the younger is first: parents fall with their workers.
+                    # Of two within one tick of the clock the younger comes first: a parent dies with its worker.
                     dumped.append((entry.stat().st_mtime_ns, -int(pid)))
         return Seen(frozenset(hooked), tuple(-pid for _, pid in sorted(dumped)), frozenset(keep))
 
@@ -87,7 +83,7 @@ class FaultDirectory:
         return self._content(f"fault.{pid}")
 
     def stacks(self, pid: int) -> bytes:
-        """What faulthandler's watchdog wrote about a process that was still there when its time was up (Windows)."""
+        """What faulthandler's watchdog wrote about a process that was still running at the timeout (Windows)."""
         return self._content(f"hang.{pid}")
 
     def has_finished(self, pid: int) -> bool | None:
@@ -108,7 +104,7 @@ class FaultDirectory:
             elif word == "forked":
                 found = found._replace(forked_with=rest)
             elif line.startswith("log level "):
-                # The value is the script's and may be anything, also empty.
+                # The value is the script's and may be anything, even empty.
                 level, _, set_by = line.removeprefix("log level ").rpartition(" ")
                 found = found._replace(log_level=level, log_level_set_by=set_by)
         return found
@@ -125,7 +121,7 @@ class FaultDirectory:
         return any(_target(f"/proc/{pid}/fd/{number}") == f"{self.path}/fault.{pid}" for number in numbers)
 
     def forget(self, pid: int) -> None:
-        """Remove the files of a process that ended well, so that thousands of short workers leave no heap of files."""
+        """Remove the files of a process that ended well: there may be thousands of short-lived workers."""
         for kind in ("fault", "note", "own"):
             with suppress(OSError):
                 os.unlink(f"{self.path}/{kind}.{pid}")
@@ -136,18 +132,18 @@ class FaultDirectory:
             _empty_and_remove(self.path)
 
     def remove_those_of_the_dead(self) -> None:
-        """Remove what runs have left behind whose triage was killed; they lie beside ours and are this user's."""
+        """Remove the directories of this user's earlier runs whose triage was killed."""
         if self.path is None:
             return
         parent = os.path.dirname(self.path)
         with suppress(OSError), os.scandir(parent) as entries:
             for entry in entries:
-                # Where several containers share the directory, a number means something only within each of them.
+                # Where containers share the parent directory, a process number is only valid within its own container.
                 pid, _, rest = entry.name.removeprefix(_PREFIX).partition("-")
                 if not entry.name.startswith(_PREFIX) or not pid.isdigit() or not rest.startswith(_namespace()):
                     continue
                 owner = entry.stat(follow_symlinks=False).st_uid
-                # On Windows the directory for such files is the user's own, and nobody has a number.
+                # Windows has no user ids, but there the parent directory is the user's own.
                 ours = owner == os.getuid() if hasattr(os, "getuid") else True
                 if entry.is_dir(follow_symlinks=False) and ours and _is_dead(int(pid)):
                     _empty_and_remove(entry.path)
@@ -161,7 +157,7 @@ class FaultDirectory:
 
 
 def without_hook(environment: dict[str, str]) -> dict[str, str]:
-    """An environment for programs of our own, in which the hook does not run."""
+    """An environment for programs that we start for ourselves, in which the hook does not run."""
     clean = {name: value for name, value in environment.items() if name not in _NAMED}
     entries = clean.get("PYTHONPATH", "").split(os.pathsep)
     if HOOK in entries:
@@ -177,36 +173,6 @@ def is_ours(file: str) -> bool:
     return os.path.dirname(file) == HOOK
 
 
-def signal_that_was_taken(pid: int) -> int | None:
-    """Which of the five armed signals has come, where the dump goes elsewhere: its handler is no longer set.
-
-    The hook's handlers are put back to the default by the signal itself, and the kernel shows which are set. A script
-    can put one back as well, so a thread must also be in the sleep that the hook's handler is.
-    """
-    try:
-        with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as status:
-            caught = next(int(line.split()[1], 16) for line in status if line.startswith("SigCgt:"))
-    except (OSError, StopIteration, ValueError, IndexError):
-        return None
-    gone = [number for number in _FATAL.values() if not caught >> (number - 1) & 1]
-    # A process in which none is set was never armed, or has handed them all to something else.
-    return gone[0] if len(gone) == 1 and _sleeps_in_handler(pid) else None
-
-
-def _sleeps_in_handler(pid: int) -> bool:
-    """Whether a thread is in libc's sleep(), which waits for a span of time; Python's own waits for a point of time."""
-    try:
-        threads = os.listdir(f"/proc/{pid}/task")
-    except OSError:
-        return False
-    for thread in threads:
-        with suppress(OSError), open(f"/proc/{pid}/task/{thread}/syscall", encoding="ascii") as file:
-            call, *arguments = file.read().split()
-            if call in _NANOSLEEP or (call in _CLOCK_NANOSLEEP and arguments[:2] == ["0x0", "0x0"]):
-                return True
-    return False
-
-
 def _target(link: str) -> str | None:
     try:
         return os.readlink(link)
@@ -215,7 +181,7 @@ def _target(link: str) -> str | None:
 
 
 def _make() -> str | None:
-    """A directory of our own; the name can't be guessed and is refused where it exists."""
+    """A private directory; its name can't be guessed, and one that exists already is refused."""
     name = f"{_PREFIX}{os.getpid()}-{_namespace()}{os.urandom(6).hex()}"
     for parent in _parents():
         path = os.path.join(parent, name)
@@ -231,12 +197,12 @@ def _parents() -> tuple[str, ...]:
         import tempfile
 
         return (tempfile.gettempdir(),)
-    # Memory is faster than a disk and seldom full of somebody's data.
+    # Memory is faster than a disk and seldom full.
     return ("/dev/shm", os.environ.get("TMPDIR") or "/tmp")  # noqa: S108
 
 
 def _takes_files(path: str) -> bool:
-    """Whether a file can be written in the new directory, which a full disk still lets us make; else it is removed."""
+    """Whether a file can be written in the new directory; a full disk lets us make one that is then of no use."""
     try:
         file = os.open(f"{path}/try", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         try:
@@ -258,14 +224,14 @@ def _empty_and_remove(path: str) -> None:
 
 
 def _namespace() -> str:
-    """In which namespace our process number counts, as a part of a name; empty where there are none."""
-    told = _target("/proc/self/ns/pid") or ""
-    number = "".join(character for character in told if character.isdigit())
+    """The namespace in which our process number is valid, as part of a name; empty where there are none."""
+    target = _target("/proc/self/ns/pid") or ""
+    number = "".join(character for character in target if character.isdigit())
     return f"{number}-" if number else ""
 
 
 def _is_dead(pid: int) -> bool:
-    if os.name == "nt":  # there, the signal 0 is Ctrl-C
+    if os.name == "nt":  # where signal 0 is Ctrl-C
         import psutil
 
         return not psutil.pid_exists(pid)

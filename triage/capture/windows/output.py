@@ -1,10 +1,10 @@
 """The child's standard error, and its output where that goes to the same place, on Windows.
 
 A console is left alone: a pipe in its place would change what the program sees (isatty, colours, progress bars, the
-code page), and a second console of ours would change its size, its keys and its Ctrl-C. What the program showed there
-is read back from the console's own memory when it has failed. A pipe is replaced by a pipe of ours, which the program
-can't tell from the one it would have had, and passed on at once. A file is written by the program itself and read
-afterwards. Standard output is touched only where it is the same pipe as standard error.
+code page), and a second console would change its size, its keys and its Ctrl-C. What the program showed there is read
+back from the console's own memory when it has failed. A pipe is replaced by one of our own, which looks the same to the
+program, and passed on at once. A file is written by the program itself and read afterwards. Standard output is touched
+only where it is the same pipe as standard error.
 """
 
 from __future__ import annotations
@@ -18,15 +18,16 @@ from contextlib import suppress
 from ctypes.wintypes import BOOL, DWORD, HANDLE
 from threading import Thread
 
-from triage.capture.streams import Kept, tail_of
-from triage.capture.windows.live.console import Screen
-from triage.capture.windows.live.winapi import kernel32
+from triage.capture.supervision import PIECE, Kept, tail_of
+from triage.capture.windows import winapi
+from triage.capture.windows.console import Screen
 
-_PIECE = 65536
+assert sys.platform == "win32"
+
 _DISK, _CHARACTERS, _PIPE = 1, 2, 3
 _QUIET = 0.3
 _ROUNDS = 10
-# Passes on what a process that outlives the program still says.
+# Passes on what a process that outlives the program still prints.
 _COPIER = """
 import os
 while data := os.read(0, 65536):
@@ -35,8 +36,8 @@ while data := os.read(0, 65536):
 """
 
 
-class Streams:
-    """What stands between the child's descriptors 1 and 2 and ours."""
+class Output:
+    """The link between the child's descriptors 1 and 2 and ours."""
 
     def __init__(self) -> None:
         self.kept = Kept()
@@ -101,7 +102,7 @@ class Streams:
         return [*files, (name, errors)]
 
     def leave_to_a_copier(self) -> None:
-        """Go on passing on, in a process of its own, what a process that outlives the program still has to say."""
+        """Leave it to a separate process to pass on what one that outlives the program still prints."""
         if self._pump is None or not self._pump.is_alive():
             return
         with suppress(OSError):
@@ -110,7 +111,7 @@ class Streams:
 
     def _pass_on(self) -> None:
         try:
-            while data := os.read(self._source, _PIECE):
+            while data := os.read(self._source, PIECE):
                 self.kept.add(data)
                 while data:
                     data = data[os.write(2, data) :]
@@ -130,8 +131,8 @@ def _handle(descriptor: int) -> int | None:
 
 
 def _kind(handle: int) -> int:
-    kernel32.GetFileType.argtypes, kernel32.GetFileType.restype = (HANDLE,), DWORD
-    return int(kernel32.GetFileType(handle)) & 0x7FFF
+    winapi.kernel32.GetFileType.argtypes, winapi.kernel32.GetFileType.restype = (HANDLE,), DWORD
+    return int(winapi.kernel32.GetFileType(handle)) & 0x7FFF
 
 
 def _same(one: int, other: int) -> bool:
@@ -149,9 +150,9 @@ def _same(one: int, other: int) -> bool:
 def _tail_of(descriptor: int, start: int) -> bytes:
     """The new part of a file that is open for writing."""
     name = ctypes.create_unicode_buffer(32768)
-    kernel32.GetFinalPathNameByHandleW.argtypes = (HANDLE, ctypes.c_wchar_p, DWORD, DWORD)
+    winapi.kernel32.GetFinalPathNameByHandleW.argtypes = (HANDLE, ctypes.c_wchar_p, DWORD, DWORD)
     try:
-        told = kernel32.GetFinalPathNameByHandleW(msvcrt.get_osfhandle(descriptor), name, len(name), 0)
+        length = winapi.kernel32.GetFinalPathNameByHandleW(msvcrt.get_osfhandle(descriptor), name, len(name), 0)
     except OSError:
         return b""
-    return tail_of(name.value, start) if told else b""
+    return tail_of(name.value, start) if length else b""

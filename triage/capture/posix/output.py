@@ -1,8 +1,8 @@
 """The child's standard error, and its output where that goes to the same place: passed on at once, its ends kept.
 
-The child gets what it would have without us: a terminal where there is one, of the same size, a pipe where there is a
-pipe. Where standard output goes elsewhere it is not touched at all. One channel serves both where both go to the same
-place, because two would mix up the order of the lines.
+The child gets what it would have without us: a terminal of the same size for a terminal, a pipe for a pipe. Standard
+output that goes elsewhere is not touched at all. Where both go to the same place one channel serves both, because two
+would mix up the order of the lines.
 """
 
 from __future__ import annotations
@@ -10,51 +10,14 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections import deque
 from contextlib import suppress
 from typing import Any
 
-_FIRST = 1024 * 1024
-_LAST = 3 * 1024 * 1024
-_PIECE = 65536
+from triage.capture.supervision import PIECE, Kept, tail_of
 
 
-class Kept:
-    """The first and the last part of what went by; what lies between is counted."""
-
-    def __init__(self) -> None:
-        self._first = bytearray()
-        self._last: deque[bytes] = deque()
-        self._size = 0
-        self.dropped = 0
-        self._dropped_line_ends = 0
-        self.passed = 0
-
-    def add(self, data: bytes) -> None:
-        """Keep a piece, and drop the oldest of the last part when there is too much."""
-        self.passed += len(data)
-        room = _FIRST - len(self._first)
-        if room > 0:
-            self._first += data[:room]
-            data = data[room:]
-        if data:
-            self._last.append(data)
-            self._size += len(data)
-        while self._last and self._size - len(self._last[0]) > _LAST:
-            gone = self._last.popleft()
-            self._size -= len(gone)
-            self.dropped += len(gone)
-            self._dropped_line_ends += gone.count(b"\n")
-
-    @property
-    def content(self) -> bytes:
-        """What was kept; where something is missing stands a line of its own, which the text reader knows."""
-        mark = b"\n[triage: %d bytes with %d line ends left out here]\n" % (self.dropped, self._dropped_line_ends)
-        return bytes(self._first) + (mark if self.dropped else b"") + b"".join(self._last)
-
-
-class Console:
-    """What stands between the child's descriptors 1 and 2 and ours."""
+class Output:
+    """The link between the child's descriptors 1 and 2 and ours."""
 
     def __init__(self) -> None:
         self.kept = Kept()
@@ -100,7 +63,7 @@ class Console:
     def pump(self) -> bool:
         """Pass on what there is; False when the stream has ended."""
         try:
-            data = os.read(self.source, _PIECE)
+            data = os.read(self.source, PIECE)
         except BlockingIOError:
             return True
         except OSError:  # a terminal's way of saying that nobody holds its other side
@@ -124,20 +87,20 @@ class Console:
                 break
 
     def logs(self) -> list[tuple[str, bytes]]:
-        """What was said, by name; files that the child wrote to directly are read now."""
+        """What was printed, by the name of the stream; files that the child wrote to directly are read now."""
         name = "output" if self._both else "stderr"
-        told = [("stdout" if fd == 1 else name, tail_of(_path_of(fd), start)) for fd, start in self._files]
+        files = [("stdout" if fd == 1 else name, tail_of(_path_of(fd), start)) for fd, start in self._files]
         # Standard output in a file says nothing about the errors, which went through our hands.
-        return told if any(fd == 2 for fd, _ in self._files) else [*told, (name, self.kept.content)]
+        return files if any(fd == 2 for fd, _ in self._files) else [*files, (name, self.kept.content)]
 
     def leave_to_a_copier(self) -> None:
-        """Go on passing on, in a process of its own, what a grandchild that outlives the child still has to say."""
+        """Leave it to a separate process to pass on what a grandchild that outlives the child still prints."""
         if self.source < 0 or os.fork() != 0:
             return
         try:
             os.set_blocking(self.source, True)
             os.setsid()
-            # Who reads our output must not wait for us, and the terminal's modes are no longer ours to put back.
+            # Whoever reads our output must not wait for us, and the terminal's modes are no longer ours to restore.
             for descriptor in (0, 1):
                 with suppress(OSError):
                     os.close(descriptor)
@@ -148,7 +111,7 @@ class Console:
             os._exit(0)
 
     def close(self) -> None:
-        """Give the terminal back as it was and close our end."""
+        """Restore the terminal and close our end."""
         self._stop_keys()
         if self._outer is not None:
             self._set_modes(self._outer)
@@ -173,7 +136,7 @@ class Console:
         try:
             modes = termios.tcgetattr(2)
             self.source, self._inside = os.openpty()
-            # Line ends are made into CR LF once, by the real terminal.
+            # The real terminal turns line ends into CR LF; once is enough.
             modes[1] &= ~termios.OPOST
             termios.tcsetattr(self._inside, termios.TCSANOW, modes)
         except (OSError, termios.error):
@@ -196,7 +159,7 @@ class Console:
             outer = termios.tcgetattr(2)
             if self._outer is None:
                 self._outer = list(outer)
-            # Input, local and key settings; how output is written stays the real terminal's business.
+            # Input, local and key settings; how output is written is up to the real terminal.
             for part in (0, 3, 6):
                 outer[part] = modes[part]
             self._set_modes(outer)
@@ -221,9 +184,9 @@ class Console:
 
 
 class Keyboard:
-    """Types into the child's terminal what is typed at ours, for a pager that has opened its terminal by name.
+    """Forwards keys to the child's terminal, for a pager that has opened its terminal by name.
 
-    Everybody else reads standard input, which is the real terminal, and must get the keys alone.
+    All other programs read standard input, which is the real terminal, and must not share the keys with us.
     """
 
     def __init__(self, terminal: int) -> None:
@@ -254,7 +217,7 @@ class Keyboard:
 
 
 def _is_opened_by_name(terminal: str) -> bool:
-    """Whether a process holds a terminal by another descriptor than the three that it was given."""
+    """Whether a process has a terminal open under another descriptor than the three that it was given."""
     for pid in os.listdir("/proc") if os.path.isdir("/proc/self") else ():
         with suppress(OSError):
             if pid.isdigit() and int(pid) != os.getpid():
@@ -273,21 +236,6 @@ def _status(descriptor: int) -> os.stat_result | None:
 
 def _end_of(descriptor: int) -> int:
     return os.fstat(descriptor).st_size
-
-
-def tail_of(path: str, start: int) -> bytes:
-    """What was written to a file since it had `start` bytes, without the middle where that is much."""
-    kept = Kept()
-    try:
-        with open(path, "rb") as file:
-            size = file.seek(0, os.SEEK_END)
-            # A file that became smaller was emptied meanwhile: then all of it is new.
-            file.seek(start if start <= size else 0)
-            while data := file.read(_PIECE):
-                kept.add(data)
-    except OSError:
-        pass
-    return kept.content
 
 
 def _path_of(descriptor: int) -> str:

@@ -1,4 +1,4 @@
-"""A crashed process is held until its stacks are read, then it dies of its own signal; a hanging one likewise."""
+"""A crashed process is held until its stacks are read, then dies of its own signal; a hanging one is read likewise."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ import time
 from typing import NamedTuple
 
 from triage import status
-from triage.capture import processes
 from triage.capture.command import shortened
 from triage.capture.faults import FaultDirectory, Note
+from triage.capture.hook_files import FaultDirectory, Note
+from triage.capture.posix import process_tree
 from triage.crash import Duplicates, ExitStatus, Fault, Gap, Library, Memory, Resources, Thread
 
 # A dump is written in one go; when it has not grown for this long it is whole.
@@ -25,7 +26,6 @@ class Held(NamedTuple):
 
     pid: int
     command: str
-    parent: int | None
     note: Note
     dump: bytes = b""
     exit: ExitStatus | None = None
@@ -41,18 +41,18 @@ class Held(NamedTuple):
 def read_crashed(pid: int, faults: FaultDirectory, number: int | None = None, *, why_not_native: str = "") -> Held:
     """Hold a process whose fatal signal has come, read it, and let it die of that signal.
 
-    `number` is the signal where the dump does not tell it, because the script keeps the dump for itself. A reason in
-    `why_not_native` leaves the native stack unread, and the report tells it.
+    `number` is the signal where we have no dump that names it, because the script keeps it for itself. With a reason
+    in `why_not_native` the native stack is not read, and the report gives that reason.
     """
     dump = b""
     if number is None:
         dump, number = _whole_dump(pid, faults)
     if not faults.is_open_in(pid):
-        # It is dead already, or its number is another process's here.
+        # It is dead already, or the number is another process's here.
         note = faults.note(pid)
-        held = Held(pid, shortened([note.python or "?"]), None, note, dump)
+        held = Held(pid, shortened([note.python or "?"]), note, dump)
         return held._replace(exit=status.from_code(128 + number) if number else None)
-    processes.send(pid, signal.SIGSTOP)
+    process_tree.send(pid, signal.SIGSTOP)
     try:
         held = _read(pid, faults, dump, crashed=True, why_not_native=why_not_native)
     finally:
@@ -61,29 +61,27 @@ def read_crashed(pid: int, faults: FaultDirectory, number: int | None = None, *,
 
 
 def read_hanging(pid: int, faults: FaultDirectory) -> Held:
-    """The stacks of a process that does not come to an end; it stays stopped for the caller to end."""
-    processes.send(pid, signal.SIGSTOP)
+    """The stacks of a process that hangs; it stays stopped for the caller to end."""
+    process_tree.send(pid, signal.SIGSTOP)
     return _read(pid, faults, b"", crashed=False)
 
 
 def _read(pid: int, faults: FaultDirectory, dump: bytes, *, crashed: bool, why_not_native: str = "") -> Held:
     try:
         return _all_of(pid, faults, dump, crashed=crashed, why_not_native=why_not_native)
-    except Exception as error:  # a bug of ours must not cost the child its own death and exit code
+    except Exception as error:  # our bug must not cost the child its own death and exit code
         missing = (Gap("process", "bug", detail=f"reading it failed, a bug of ours: {error!r}"),)
-        return Held(pid, "?", processes.parent_of(pid), faults.note(pid), dump, missing=missing)
+        return Held(pid, "?", faults.note(pid), dump, missing=missing)
 
 
 def _all_of(pid: int, faults: FaultDirectory, dump: bytes, *, crashed: bool, why_not_native: str) -> Held:
-    from triage.capture.memory import OomCounters, memory_facts
-    from triage.capture.resources import resources_of
+    from triage.capture.memory import OomCounters, memory_facts, resources_of
     from triage.stacks.libraries import libraries_at, loaded_twice, paths_of
 
     paths = paths_of(pid)
     held = Held(
         pid=pid,
-        command=shortened(processes.command_of(pid) or ["?"]),
-        parent=processes.parent_of(pid),
+        command=shortened(process_tree.command_of(pid) or ["?"]),
         note=faults.note(pid),
         dump=dump,
         memory=memory_facts(None, None, OomCounters(), pid),
@@ -130,18 +128,18 @@ def _signal_in(dump: bytes) -> int | None:
 def _let_die(pid: int, number: int | None) -> None:
     """Wake it and send the signal that it was dying of.
 
-    The signal may reach another thread than the one that waits in its handler, and may do so while the handler is
-    still ours; a second one then ends the process. One that still lives after that is beyond asking.
+    The signal may reach another thread than the one that waits in its handler, while the handler is still ours; a
+    second one then ends the process. One that survives even that is killed.
     """
-    processes.send(pid, signal.SIGCONT)
+    process_tree.send(pid, signal.SIGCONT)
     if number is None:
         return
     until = time.monotonic() + _DYING_TAKES_AT_MOST
     while time.monotonic() < until:
-        processes.send(pid, number)
+        process_tree.send(pid, number)
         for _ in range(10):
-            if processes.is_gone(pid):
+            if process_tree.is_gone(pid):
                 return
             time.sleep(0.005)
     if os.path.exists(f"/proc/{pid}"):
-        processes.send(pid, signal.SIGKILL)
+        process_tree.send(pid, signal.SIGKILL)
