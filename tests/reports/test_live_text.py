@@ -31,6 +31,7 @@ from triage.reports.text import layout, render
 
 RERUN = Command(("train.py", "--epochs", "3"))
 FIRST = "TensorFlow's own log was hidden (TF_CPP_MIN_LOG_LEVEL=3, set by the script); see what it says:"
+MEANING = ": native code touched memory it may not use"
 INTERPRETER = "/home/user/project/.venv/bin/python"
 PYTHON_STACK = (
     PythonFrame("/usr/lib/python3.11/ctypes/__init__.py", 519, "string_at"),
@@ -115,12 +116,12 @@ def labels_of(report: Report) -> list[str]:
 
 
 def test_a_death_has_its_signal_and_the_own_line_nearest_to_it(report):
-    assert rows_of(report(died()), "died")[0] == "SIGSEGV (exit 139) at train.py:12 in fit"
+    assert rows_of(report(died()), "died")[0] == f"SIGSEGV (exit 139) at train.py:12 in fit{MEANING}"
 
 
 def test_the_worker_that_died_is_named_and_then_how_the_program_took_it(report):
     told = report(with_worker(exit_status("1")))
-    assert rows_of(told, "died") == ["worker 4712: SIGSEGV (exit 139) at train.py:12 in fit"]
+    assert rows_of(told, "died") == [f"worker 4712: SIGSEGV (exit 139) at train.py:12 in fit{MEANING}"]
     assert rows_of(told, "then") == ["the program itself ended with exit 1"]
 
 

@@ -189,8 +189,11 @@ def test_the_process_that_died_and_how_the_program_took_it(knowledge):
 
 def test_where_it_died(knowledge):
     facts = bullets(told(live(), knowledge))
-    assert facts["where"] == ["strlen < Kernel::Compute, built from /home/user/op.cc:14"]
-    assert facts["fault"] == ["read of address 0x8 by mov eax,DWORD PTR [rdi]"]
+    assert facts["where"] == [
+        "strlen < Kernel::Compute",
+        "built from /home/user/op.cc:14",
+        "read of address 0x8 by mov eax,DWORD PTR [rdi]",
+    ]
 
 
 def test_a_stack_is_not_told_twice(knowledge):
@@ -205,12 +208,12 @@ def test_a_key_that_differs_from_the_stack_is_told(knowledge):
     thread = crash.processes[1].threads[0]._replace(native_stack=frames)
     crash = crash._replace(processes=(crash.processes[0], crash.processes[1]._replace(threads=(thread,))))
     facts = bullets(told(crash, knowledge))
-    assert facts["where"] == ["abort < Kernel::Check < Kernel::Compute"]
+    assert facts["where"][0] == "abort < Kernel::Check < Kernel::Compute"
     assert facts["stack"] == ["Kernel::Check < Kernel::Compute"]
 
 
 def test_the_interpreter_is_named(knowledge):
-    assert bullets(told(live(), knowledge))["with"] == ["Python 3.11.7 (/home/user/.venv/bin/python), linux"]
+    assert bullets(told(live(), knowledge))["with"] == ["Python 3.11.7 (/home/user/.venv/bin/python), Linux"]
 
 
 def test_where_each_process_of_a_hang_waits(knowledge):

@@ -50,7 +50,7 @@ def test_a_screen_says_it_first_too(report: Report, width: int) -> None:
 
 def test_markdown_says_it_above_what_happened(report: Report) -> None:
     output = markdown.render(report)
-    assert output.index("**Unread**: ") < output.index("- **died**")
+    assert output.index("- **unread**: ") < output.index("- **died**")
     assert output.count("KiB (lines") == 1
 
 

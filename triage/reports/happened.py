@@ -93,23 +93,21 @@ def reaction(crash: Crash) -> str | None:
     return f"the program itself ended with {ended}"
 
 
-def hung(crash: Crash, most: int | None = None) -> list[str]:
-    """How long a hanging program ran, and where each of its processes was blocked; at most so many are told."""
+def hung(crash: Crash) -> list[str]:
+    """How long a hanging program ran, and where each of its processes was blocked, the one that it is about first."""
     if not crash.hung:
         return []
     sentences = [process.exit.meaning for process in crash.processes[:1] if process.exit]
     blocked = [
         (process, thread) for process in crash.processes if (thread := _main_thread(process.threads)) is not None
     ]
-    # The process that the report is about is told wherever the list is cut.
     blocked.sort(key=lambda pair: pair[0] is not crash.processes[crash.primary])
-    for process, thread in blocked[:most]:
+    for process, thread in blocked:
         frame = _nearest(thread.python_stack)
         at = _line(frame) if frame else "no Python line"
         inside = f", in {name_of(thread.native_stack[0])}" if thread.native_stack else ""
         sentences.append(f"{process.role} {process.pid}: {at}{inside}")
-    left = len(blocked) - len(blocked[:most])
-    return sentences + ([f"and {left} more processes" if left > 1 else "and one more process"] if left else [])
+    return sentences
 
 
 def native_frames(crash: Crash) -> str | None:

@@ -4,73 +4,28 @@ from __future__ import annotations
 
 import re
 
-from triage.report import NO_CRASH, UNKNOWN, Diagnosis, Evidence, Near, Report
-from triage.reports import happened
+from triage.report import NO_CRASH, UNKNOWN, Report
 from triage.reports.harmless import harmless
+from triage.reports.outline import Item, Section, outline
 
 # A program can have hundreds of processes, and they mostly wait for the same thing.
-_HANGING = 8
+_LONGEST_FACT = 9
 _REFERENCE = re.compile(r"(@|#|GH-)(?=[A-Za-z0-9])")
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~@])")
 
 
 def render(report: Report) -> str:
     """The whole report; text from an input is escaped, so that it mentions nobody and formats nothing."""
-    parts = [f"## {_title(report)}", "", _escape(report.summary), ""]
-    for sentence in happened.not_read(report.crash):
-        parts += [f"**Unread**: {_escape(sentence)}.", ""]
-    if hidden_log := happened.hidden_log(report):
-        parts += [f"{_escape(hidden_log.sentence)} {_code(hidden_log.command)}", ""]
-    parts += [*_what_happened(report), ""]
-    if report.diagnoses and report.verdict not in (UNKNOWN, NO_CRASH):
-        parts += _first(report.diagnoses[0])
-    others = report.diagnoses if report.verdict == UNKNOWN else report.diagnoses[1:]
-    parts += _list("Also possible", [f"{_code(d.cause)} {d.confidence:.0%}: {_escape(d.title)}" for d in others])
-    others_here = [f"{_escape(c.summary)} ({_code(c.cause or c.verdict)})" for c in report.other_crashes]
-    parts += _list("Other crashes in this log", others_here)
-    parts += _list("Ruled out", [f"{_code(entry.cause)}: {_escape(entry.because)}" for entry in report.ruled_out])
-    parts += _list("Came closest", [_near(near) for near in report.nearest])
-    parts += _list("Heard elsewhere", [_escape(one.text) for one in report.hearsay])
-    parts += _list("Not seen", [_escape(gap.sentence) for gap in happened.unseen(report)])
-    system = report.crash.environment.os
-    asked = [(_escape(q.ask), f" {_code(q.run.line(system))}" if q.run else "") for q in happened.questions(report)]
-    parts += _list("Next", [ask + command for ask, command in asked])
-    hidden = ", ".join(f"{count} {kind}" for kind, count in report.redactions)
-    closing = f"triage {report.version}, signatures {report.signatures[:19]}" + (
-        f"; hidden: {hidden}" if hidden else ""
-    )
-    if told := happened.reliability(report):
-        closing += f"; {told}"
-    return "\n".join([*parts, f"<sub>{_escape(closing)}</sub>"]) + "\n"
-
-
-def _what_happened(report: Report) -> list[str]:
-    crash = report.crash
-    parts = [f"- **hung**: {_escape(sentence)}" for sentence in happened.hung(crash, _HANGING)]
-    if crash.exit and crash.exit.is_failure and (death := happened.died(crash)):
-        parts.append(f"- **died**: {_escape(death)}: {_escape(crash.exit.meaning)}")
-    if reaction := happened.reaction(crash):
-        parts.append(f"- **then**: {_escape(reaction)}")
-    if crash.exceptions:
-        last = crash.exceptions[-1]
-        parts.append(f"- **exception**: {_code(f'{last.short_type}: {last.gist}')}")
-    if frames := happened.native_frames(crash):
-        source = happened.own_source(crash)
-        parts.append(f"- **where**: {_code(frames)}" + (f", built from {_code(source)}" if source else ""))
-    if module := happened.faulting_module(crash):
-        parts.append(f"- **module**: {_escape(module)}")
-    if fault := happened.fault(crash):
-        parts.append(f"- **fault**: {_code(fault)}")
-    if seen := happened.seen_on_stack(crash):
-        parts.append(f"- **seen**: {_escape(seen)}")
-    parts += [f"- **odd**: {_escape(sentence)}" for sentence in happened.odd(crash)]
-    if report.stack_key and report.stack_key != frames:
-        parts.append(f"- **stack**: {_code(report.stack_key)}")
-    environment = crash.environment
-    told = [f"{name} {version}" for name, version in environment.packages]
-    system = " ".join(part for part in (environment.os, environment.os_version, environment.architecture) if part)
-    told += [text for text in (happened.python(crash), system) if text]
-    return parts + ([f"- **with**: {_escape(', '.join(told))}"] if told else [])
+    shown = outline(report)
+    lines = [f"## {_title(report)}", "", _escape(report.summary), ""]
+    facts = [line for section in shown.sections if not section.heading for line in _fact(section)]
+    lines += [*facts, ""] if facts else []
+    for section in shown.sections:
+        if section.heading:
+            lines += [f"### {section.heading}", "", *_list(section), ""]
+    if shown.more:
+        lines += [f"More: {_code(shown.more)}", ""]
+    return "\n".join([*lines, f"<sub>{_escape(shown.made_by)}</sub>"]) + "\n"
 
 
 def _title(report: Report) -> str:
@@ -80,31 +35,32 @@ def _title(report: Report) -> str:
     return f"triage: {_code(first.cause)} ({first.confidence:.0%}, {report.verdict})"
 
 
-def _first(diagnosis: Diagnosis) -> list[str]:
-    parts = _list(
-        "Why", [_evidence(e) for e in diagnosis.because] + [f"against: {_evidence(e)}" for e in diagnosis.against]
-    )
-    parts += ["### Fix", ""]
-    for number, step in enumerate(diagnosis.fix, 1):
-        parts.append(f"{number}. {_escape(step.do)}" + (f" {_code(step.run)}" if step.run else ""))
-        parts.append(f"   Check: {_escape(step.verify)} (risk: {step.risk})")
-        if step.if_not:
-            parts.append(f"   If not: {_escape(step.if_not)}")
-    return [*parts, ""]
+def _fact(section: Section) -> list[str]:
+    """A bullet for each item, behind the section's label."""
+    items = section.items[:_LONGEST_FACT]
+    lines = [line for item in items for line in _item(item, f"- **{section.label}**: ")]
+    left_out = section.left_out(len(section.items) - len(items))
+    return [*lines, f"- **{section.label}**: {left_out}"] if left_out else lines
 
 
-def _evidence(evidence: Evidence) -> str:
-    line = f" (line {evidence.place.line})" if evidence.place and evidence.place.line else ""
-    return _escape(evidence.text) + line
+def _list(section: Section) -> list[str]:
+    marks = [f"{number}. " if section.is_numbered else "- " for number in range(1, len(section.items) + 1)]
+    return [line for mark, item in zip(marks, section.items, strict=True) for line in _item(item, mark)]
 
 
-def _near(near: Near) -> str:
-    seen = [f"seen: {_escape(text)}" for text in near.seen]
-    return f"{_code(near.cause)} ({_code(near.signature)}): " + "; ".join([*seen, *map(_escape, near.missing)])
+def _item(item: Item, mark: str) -> list[str]:
+    """An item with its command behind it and its other parts on lines of their own."""
+    name = f"{_code(item.name)}: " if item.name else ""
+    lead = "against: " if item.role == "against" else f"{item.lead} " if item.lead else ""
+    aside = f" ({_escape(item.aside)})" if item.aside else ""
+    commands = "".join(f" {_code(part.text)}" for part in item.parts if part.role == "command")
+    indent = " " * len(mark) if mark[0].isdigit() else "  "
+    others = [f"{indent}{part.lead.capitalize()} {_words(part)}" for part in item.parts if part.role != "command"]
+    return [f"{mark}{name}{lead}{_words(item)}{aside}{commands}", *others]
 
 
-def _list(heading: str, entries: list[str]) -> list[str]:
-    return [f"### {heading}", "", *(f"- {entry}" for entry in entries), ""] if entries else []
+def _words(item: Item) -> str:
+    return _code(item.text) if item.role == "code" else _escape(item.text)
 
 
 def _escape(text: str) -> str:

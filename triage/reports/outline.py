@@ -1,0 +1,322 @@
+"""What a report shows, in which order, and what gives way first on a full screen: decided here for every format.
+
+A format lays the outline out and escapes it. Text here is as it came: nothing is escaped, wrapped or cut.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal, NamedTuple
+
+from triage.crash import Crash, Place, base_name
+from triage.report import DIAGNOSED, NO_CRASH, UNKNOWN, Diagnosis, Evidence, FixStep, Near, Question, Report
+from triage.reports import happened
+
+Kind = Literal[
+    "unread",
+    "hidden log",
+    "hang",
+    "death",
+    "reaction",
+    "exception",
+    "software",
+    "location",
+    "oddities",
+    "stack key",
+    "reasons",
+    "fix",
+    "ruled out",
+    "misconceptions",
+    "alternatives",
+    "near misses",
+    "other crashes",
+    "gaps",
+    "questions",
+    "reliability",
+]
+Role = Literal["text", "code", "command", "for", "against", "note"]
+# From what always stays to what goes first; the last is left out of every screen, however much room there is.
+Priority = Literal["essential", "important", "useful", "supporting", "detail", "extra", "full report"]
+PRIORITIES: tuple[Priority, ...] = (
+    "essential",
+    "important",
+    "useful",
+    "supporting",
+    "detail",
+    "extra",
+    "full report",
+)
+
+
+class Item(NamedTuple):
+    """One thing that a section says."""
+
+    text: str
+    role: Role = "text"
+    name: str = ""
+    """The cause that it is about, shown before the text."""
+    lead: str = ""
+    """A word or two of ours before the text: `check`, `built from`."""
+    aside: str = ""
+    """What stands apart from the text: the line where it was seen, or its share."""
+    short: str = ""
+    """What a screen shows instead."""
+    priority: Priority = "essential"
+    least: int = 0
+    """The lines to which a full screen may cut it; 0 where it is shown whole or not at all."""
+    parts: "tuple[Item, ...]" = ()
+    """What belongs to it and goes with it: a command, how to check that it helped."""
+
+
+class Section(NamedTuple):
+    """Items under one label; a section without a heading is one of the facts that stand above all others."""
+
+    kind: Kind
+    label: str
+    heading: str
+    items: tuple[Item, ...]
+
+    @property
+    def is_numbered(self) -> bool:
+        """Whether the items are steps in an order."""
+        return self.kind == "fix"
+
+    @property
+    def is_run_in(self) -> bool:
+        """Whether a screen shows the items on one line, in their short form."""
+        return self.kind in ("alternatives", "gaps")
+
+    def left_out(self, count: int) -> str:
+        """What to say where items are left out of a list that would otherwise pass for the whole; mostly nothing."""
+        if not count or self.kind != "hang":
+            return ""
+        return "and one more process" if count == 1 else f"and {count} more processes"
+
+
+class Outline(NamedTuple):
+    """A report in the order in which it is shown."""
+
+    sentence: str
+    """The answer for the person."""
+    confidence: float | None
+    answer: str
+    """The answer for a program: the cause, or the verdict where no cause is named."""
+    sections: tuple[Section, ...]
+    more: str | None
+    """The command that tells more."""
+    made_by: str
+    """Which triage and which signatures, and what they have hidden."""
+
+
+# The label of a row, and the heading where the section has one.
+_TITLES: Mapping[Kind, tuple[str, str]] = {
+    "unread": ("unread", ""),
+    "hidden log": ("first", ""),
+    "hang": ("hung", ""),
+    "death": ("died", ""),
+    "reaction": ("then", ""),
+    "exception": ("said", ""),
+    "software": ("with", ""),
+    "location": ("where", ""),
+    "oddities": ("odd", ""),
+    "stack key": ("stack", ""),
+    "reasons": ("why", "Why"),
+    "fix": ("fix", "Fix"),
+    "ruled out": ("not", "Ruled out"),
+    "misconceptions": ("heard", "Heard elsewhere"),
+    "alternatives": ("else", "Also possible"),
+    "near misses": ("near", "Came closest"),
+    "other crashes": ("also", "Other crashes in this log"),
+    "gaps": ("unseen", "Not seen"),
+    "questions": ("next", "Next"),
+    "reliability": ("sure", "How often such answers are right"),
+}
+
+
+def outline(report: Report) -> Outline:
+    """The outline of a report."""
+    named = bool(report.diagnoses) and report.verdict not in (UNKNOWN, NO_CRASH)
+    first = report.diagnoses[0] if named else None
+    hidden = ", ".join(f"{count} {kind}" for kind, count in report.redactions)
+    return Outline(
+        sentence=first.title if first else report.summary,
+        confidence=first.confidence if first else None,
+        answer=first.cause if first else report.verdict,
+        sections=_sections(report, first),
+        more=_more(report),
+        made_by=f"triage {report.version}, signatures {report.signatures[:19]}"
+        + (f"; hidden: {hidden}" if hidden else ""),
+    )
+
+
+def percent(share: float) -> str:
+    """A confidence as it is shown."""
+    return f"{share * 100:.0f} %"
+
+
+def _sections(report: Report, first: Diagnosis | None) -> tuple[Section, ...]:
+    if report.verdict == NO_CRASH and report.crash.rerun:
+        return ()  # the person who ended it knows the rest
+    crash = report.crash
+    others = report.diagnoses[1:] if first else report.diagnoses
+    found: dict[Kind, list[Item]] = {
+        "unread": [Item(sentence) for sentence in happened.not_read(crash)],
+        "hidden log": _hidden_log(report),
+        "hang": _hang(crash),
+        "death": _death(crash),
+        "reaction": _facts(happened.reaction(crash)),
+        "exception": _exception(crash),
+        "software": _software(report),
+        "location": _location(crash),
+        "oddities": _ranked(map(Item, happened.odd(crash)), "important", "detail", "extra"),
+        "stack key": _stack_key(report),
+        "reasons": _reasons(first, crash) if first else [],
+        "fix": _ranked(map(_step, first.fix), "essential", "useful", "detail") if first else [],
+        "ruled out": _ranked((Item(r.because, name=r.cause) for r in report.ruled_out), "useful", "detail"),
+        "misconceptions": _ranked((Item(one.text) for one in report.hearsay), "supporting"),
+        "alternatives": _alternatives(others),
+        "near misses": _ranked((_near_miss(near, crash) for near in report.nearest), "important", "useful", "detail"),
+        "other crashes": _other_crashes(report),
+        "gaps": _gaps(report),
+        "questions": _ranked((_question(one, crash) for one in happened.questions(report)), "essential", "detail"),
+        "reliability": _facts(happened.reliability(report), role="note", priority="supporting"),
+    }
+    return tuple(Section(kind, *_TITLES[kind], tuple(found[kind])) for kind in _TITLES if found[kind])
+
+
+def _ranked(items: Iterable[Item], *priorities: Priority) -> list[Item]:
+    """Items of falling priority, one after another; those for which none is left stand in the full report only."""
+    return [
+        item._replace(priority=priorities[number] if number < len(priorities) else "full report")
+        for number, item in enumerate(items)
+    ]
+
+
+def _facts(*texts: str | None, role: Role = "text", priority: Priority = "essential") -> list[Item]:
+    """Facts that may not be known, each of which a full screen cuts to two lines."""
+    return [Item(text, role, priority=priority, least=2) for text in texts if text]
+
+
+def _hidden_log(report: Report) -> list[Item]:
+    hidden = happened.hidden_log(report)
+    return [Item(hidden.sentence, parts=(Item(hidden.command, "command"),))] if hidden else []
+
+
+def _hang(crash: Crash) -> list[Item]:
+    lasted, *blocked = happened.hung(crash) or [""]
+    processes = _ranked(_facts(*blocked), "essential", "important", "useful", "supporting", "detail", "detail")
+    return [*_facts(lasted), *processes]
+
+
+def _death(crash: Crash) -> list[Item]:
+    death, subcode = happened.died(crash), happened.fast_fail(crash)
+    if death is None:
+        return _facts(subcode)
+    meaning = crash.exit.meaning if crash.exit and crash.exit.is_failure and not subcode else ""
+    whole = f"{death}: {meaning}" if meaning else death
+    return [Item(whole, short=death, least=2), *_facts(subcode)]
+
+
+def _exception(crash: Crash) -> list[Item]:
+    last = crash.exceptions[-1] if crash.exceptions else None
+    return _facts(f"{last.short_type}: {last.gist}", role="code") if last and last.gist else []
+
+
+def _software(report: Report) -> list[Item]:
+    crash = report.crash
+    known = (happened.tensorflow(crash), happened.python(crash), happened.system(crash))
+    priority: Priority = "full report" if report.verdict == NO_CRASH else "important"
+    others = [f"{name} {version}" for name, version in crash.environment.packages if name != "tensorflow"]
+    return [
+        *_facts(", ".join(filter(None, known)), priority=priority),
+        *_facts(", ".join(others), priority="full report"),
+    ]
+
+
+def _location(crash: Crash) -> list[Item]:
+    source = happened.own_source(crash)
+    return [
+        *_facts(happened.native_frames(crash), role="code"),
+        *_facts(happened.faulting_module(crash), priority="important"),
+        *([Item(source, "code", lead="built from", priority="important", least=2)] if source else []),
+        *_facts(happened.fault(crash), role="code", priority="important"),
+        *_facts(happened.seen_on_stack(crash), priority="supporting"),
+    ]
+
+
+def _stack_key(report: Report) -> list[Item]:
+    """The key by which equal crashes are found, where it is not the stack that is shown."""
+    if report.stack_key == happened.native_frames(report.crash):
+        return []
+    return _facts(report.stack_key, role="code", priority="full report")
+
+
+def _reasons(first: Diagnosis, crash: Crash) -> list[Item]:
+    def reasons(evidence: Sequence[Evidence], role: Role) -> Iterable[Item]:
+        return (Item(one.text, role, aside=_place(one.place, crash)) for one in evidence)
+
+    return [
+        *_ranked(reasons(first.because, "for"), "essential", "important", "supporting", "detail"),
+        *_ranked(reasons(first.against, "against"), "supporting", "detail"),
+    ]
+
+
+def _place(place: Place | None, crash: Crash) -> str:
+    """The line, with the name of its file where there are several."""
+    if place is None or place.line is None:
+        return ""
+    if len(crash.inputs) < 2:
+        return f"line {place.line}"
+    name = next((entry.name for entry in crash.inputs if entry.id == place.input), "-")
+    return f"{base_name(name)}:{place.line}"
+
+
+def _step(step: FixStep) -> Item:
+    risk = "" if step.risk == "low" else f" (risk: {step.risk})"
+    command = (Item(step.run, "command"),) if step.run else ()
+    if_not = (Item(step.if_not, "note", lead="still:", priority="extra"),) if step.if_not else ()
+    return Item(step.do + risk, parts=(*command, Item(step.verify, "note", lead="check:"), *if_not))
+
+
+def _alternatives(others: Sequence[Diagnosis]) -> list[Item]:
+    items = (
+        Item(d.title, name=d.cause, aside=percent(d.confidence), short=f"{d.cause} {percent(d.confidence)}")
+        for d in others
+    )
+    return _ranked(items, "important", "important", "supporting", "detail")
+
+
+def _near_miss(near: Near, crash: Crash) -> Item:
+    """What was missing, and what was seen besides how the process died, which everybody has read above."""
+    ended = crash.exit.label if crash.exit else None
+    seen = [f"seen: {text}" for text in near.seen if not (ended and ended in text)]
+    return Item(
+        "; ".join([*near.missing, *seen]),
+        name=near.cause,
+        short="; ".join([*near.missing[:1], *seen[:1]]),
+        least=2,
+        parts=(Item(near.signature, "code", lead="signature", priority="full report"),),
+    )
+
+
+def _other_crashes(report: Report) -> list[Item]:
+    items = (
+        Item(other.summary, name=other.cause or other.verdict, aside=_place(other.place, report.crash))
+        for other in report.other_crashes
+    )
+    return _ranked(items, "important", "detail")
+
+
+def _gaps(report: Report) -> list[Item]:
+    """What could not be seen; where the cause was found all the same, that is of no help on a screen."""
+    priority: Priority = "full report" if report.verdict in (DIAGNOSED, NO_CRASH) else "important"
+    return [Item(gap.sentence, short=gap.label, priority=priority) for gap in happened.unseen(report)]
+
+
+def _question(question: Question, crash: Crash) -> Item:
+    command = (Item(question.run.line(crash.environment.os), "command"),) if question.run else ()
+    return Item(question.ask, parts=command)
+
+
+def _more(report: Report) -> str | None:
+    if report.verdict == NO_CRASH:
+        return None
+    return f"triage explain {report.topic}" if report.topic else "triage analyze LOG --exit-code CODE"
