@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from triage import status
 from triage.capture.command import shortened
-from triage.capture.faults import FaultDirectory, Note
 from triage.capture.hook_files import FaultDirectory, Note
 from triage.capture.posix import process_tree
 from triage.crash import Duplicates, ExitStatus, Fault, Gap, Library, Memory, Resources, Thread
