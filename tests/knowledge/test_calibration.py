@@ -27,7 +27,7 @@ CLUE = {"id": "took-it", "log": "the node was taken", "p": 0.5, "b": 0.01}
 
 
 def fitted(**changes: Any) -> dict[str, Any]:
-    """A calibration as its YAML says it."""
+    """A calibration in its YAML form."""
     return {
         "date": "2026-01-31",
         "cases": 40,
@@ -52,7 +52,7 @@ def test_a_clue_that_is_always_there_becomes_likelier() -> None:
     assert after.clues[0].p == pytest.approx((P_STRENGTH * 0.5 + 8) / (P_STRENGTH + 8))
 
 
-def test_silence_elsewhere_does_not_make_a_clue_more_telling_than_it_is_written() -> None:
+def test_silence_elsewhere_does_not_make_a_clue_more_specific_than_written() -> None:
     assert calibrated(signature(clues=[CLUE]), parse_calibration(fitted())).clues[0].b == 0.01
 
 
@@ -62,18 +62,18 @@ def test_a_clue_that_misfires_is_believed_less() -> None:
     assert after.clues[0].b == pytest.approx((B_STRENGTH * 0.01 + 15) / (B_STRENGTH + 30))
 
 
-def test_exit_codes_and_what_speaks_against_a_cause_stay_as_they_are_written() -> None:
+def test_exit_codes_and_clues_against_a_cause_stay_as_written() -> None:
     before = signature(clues=[{"id": "took-it", "exit": "SIGSEGV"}], against=[CLUE])
     assert calibrated(before, parse_calibration(fitted())) == before
 
 
-def test_a_signature_that_no_report_showed_keeps_what_is_written_for_its_own_reports() -> None:
+def test_a_signature_that_no_report_showed_keeps_its_written_numbers() -> None:
     calibration = Calibration(cases=40, counts={"house/scheduler": Counts(0, 0, {})})
     assert calibrated(signature(clues=[CLUE]), calibration) == signature(clues=[CLUE])
     assert calibrated(signature(clues=[CLUE]), UNFITTED) == signature(clues=[CLUE])
 
 
-def test_priors_move_towards_how_often_causes_were_met_and_leave_unknown_its_share() -> None:
+def test_priors_move_towards_how_common_causes_were_and_leave_unknown_its_share() -> None:
     written = {"host.out-of-memory": 0.02, "gpu.nccl": 0.02}
     moved = calibrated_priors(written, parse_calibration(fitted()))
     assert moved["host.out-of-memory"] / moved["gpu.nccl"] == pytest.approx(
@@ -109,7 +109,7 @@ def test_a_private_pack_cannot_change_what_was_fitted_for_ours(tmp_path: Path) -
     assert with_private.calibration == ours.calibration
 
 
-def test_counts_of_what_was_renamed_are_named(tmp_path: Path) -> None:
+def test_lint_names_counts_of_renamed_clues_and_signatures(tmp_path: Path) -> None:
     gone = {"house/gone": {"own": 0, "elsewhere": 1, "clues": {}}}
     renamed = {"house/scheduler": {"own": 1, "elsewhere": 1, "clues": {"earlier-name": [1, 0]}}}
     pack = write_pack(
@@ -117,7 +117,7 @@ def test_counts_of_what_was_renamed_are_named(tmp_path: Path) -> None:
         {"house/scheduler": signature_data(clues=[CLUE])},
         calibration=fitted(signatures={**gone, **renamed}),
     )
-    told = [str(problem) for problem in lint_packs((str(pack),)).problems if "calibration.yaml" in str(problem)]
-    assert len(told) == 2
-    assert "counts the signature house/gone, which is not there; write make calibrate" in told[0]
-    assert "counts the clue 'earlier-name' of house/scheduler" in told[1]
+    found = [str(problem) for problem in lint_packs((str(pack),)).problems if "calibration.yaml" in str(problem)]
+    assert len(found) == 2
+    assert "counts the signature house/gone, which is not there; write make calibrate" in found[0]
+    assert "counts the clue 'earlier-name' of house/scheduler" in found[1]

@@ -1,4 +1,4 @@
-"""Claims that say when they are heard: what a pack may write, what lint refuses, and that the index carries them."""
+"""Claims that reports answer: what a pack may write, what lint refuses, and that the index has them."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ def pack_with(directory: Path, **changes: Any) -> Path:
     return write_pack(directory / "house", {SLUG: signature_data()}, documents=documents)
 
 
-def test_the_index_of_a_wheel_carries_them() -> None:
+def test_the_index_of_a_wheel_has_them() -> None:
     ours = read_pack(our_directory(), "triage")
     assert built_knowledge(ours).claims == triage.load_knowledge().claims != ()
 
 
-def test_a_private_pack_may_answer_what_its_own_house_believes(tmp_path: Path) -> None:
+def test_a_private_pack_may_answer_claims_of_its_own(tmp_path: Path) -> None:
     pack = pack_with(tmp_path)
     assert lint_packs((str(pack),)).problems == ()
     report = triage.analyze(b"the node was taken away\nAborted (core dumped)\n", signatures=[pack])
-    assert [(heard.claim, heard.text) for heard in report.hearsay] == [(900, "The scheduler does take nodes away.")]
+    assert [(one.claim, one.text) for one in report.hearsay] == [(900, "The scheduler does take nodes away.")]
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_a_private_pack_may_answer_what_its_own_house_believes(tmp_path: Path) -
         ({"heard_when": {"log": "OOM"}}, "no fixed text of 4 characters"),
     ],
 )
-def test_what_would_mislead_is_refused_with_its_place(tmp_path: Path, changes: dict[str, Any], says: str) -> None:
+def test_a_misleading_claim_is_refused_with_its_place(tmp_path: Path, changes: dict[str, Any], says: str) -> None:
     problems = [str(problem) for problem in lint_packs((str(pack_with(tmp_path, **changes)),)).problems]
     assert any(says in problem and "documents.yaml:" in problem for problem in problems), problems
 

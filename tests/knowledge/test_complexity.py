@@ -1,4 +1,4 @@
-"""Which patterns could hold up an engine that tries every way to match."""
+"""Which patterns could keep a backtracking engine busy forever."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from triage.knowledge.complexity import exponential, slow
         r"(?:a{1,200})+b",
         r"(?:.*x)+y",
         r"(?:é+)+b",
-        # what names of functions were once cut with
+        # once used to shorten function names
         r"(?:\.(?:part|cold|\d+)(?=\.|$|\s)[.\d]*|@@?[A-Z]\w*[._\d]*|\s*\[clone [^\]]*\])+$",
     ],
 )
@@ -51,7 +51,7 @@ def test_a_repeat_that_can_match_the_same_text_in_two_ways_is_refused(pattern: s
         r".*a.*b.*c",
     ],
 )
-def test_a_repeat_that_knows_where_each_round_ends_is_taken(pattern: str) -> None:
+def test_a_repeat_with_a_clear_end_of_each_round_is_accepted(pattern: str) -> None:
     assert exponential(pattern) is None
 
 
@@ -67,7 +67,7 @@ def test_a_repeat_that_knows_where_each_round_ends_is_taken(pattern: str) -> Non
         r"^Model:\s*(\S.*?)\s*$",
         r"^[ :]*(\S+) end",
         r"^\d+\w*\.dll",
-        # a search begins anew at each place: what stands before it is a loop too
+        # a search starts again at each position, so the text before it is read by a loop too
         r"\s*\(inlined\)",
         r"\d+x",
         r"[a-z]+$",
@@ -99,17 +99,17 @@ def test_two_repeats_that_meet_over_the_same_characters_are_refused(pattern: str
         r"^a+$|^b+$|cc",
     ],
 )
-def test_a_search_in_which_no_character_is_looked_at_again_and_again_is_taken(pattern: str) -> None:
+def test_a_search_that_does_not_return_to_the_same_characters_is_accepted(pattern: str) -> None:
     assert slow(pattern) is None
 
 
-def test_where_a_pattern_may_begin_and_must_end_counts() -> None:
+def test_it_matters_where_a_pattern_may_begin_and_must_end() -> None:
     assert slow(r"\s*x") and slow(r"\s*x", searched=False) is None
     assert slow(r"\d+", whole=True) and slow(r"\d+") is None
     assert slow(r"a*(?:a|b)*", searched=False, whole=True)
 
 
-def test_flags_count() -> None:
+def test_flags_matter() -> None:
     assert slow(r"^a*A*b") is None
     assert slow(r"^a*A*b", re.IGNORECASE)
     assert slow(r"^x.*\n+y") is None

@@ -1,4 +1,4 @@
-"""The index that a wheel carries: our pack as a module of constants that says exactly what the YAML says."""
+"""The index in a wheel: our pack as a Python module with exactly the content of the YAML."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_the_order_of_causes_and_signatures_is_kept(indexed: Knowledge) -> None:
     assert list(indexed.signatures) == list(from_yaml.signatures)
 
 
-def test_the_literals_are_those_that_matching_would_work_out(indexed: Knowledge) -> None:
+def test_the_literals_are_those_that_matching_would_compute(indexed: Knowledge) -> None:
     assert indexed.literals == {pattern: patterns.literals(pattern) for pattern in indexed.literals}
 
 
@@ -59,7 +59,7 @@ def test_a_diagnosis_with_the_index_is_the_diagnosis_with_the_yaml(indexed: Know
     assert with_index.diagnoses == diagnose(crash, knowledge, version="test").diagnoses
 
 
-def test_a_pack_with_a_fault_is_not_built(tmp_path: Path) -> None:
+def test_a_faulty_pack_is_not_built(tmp_path: Path) -> None:
     pack = write_pack(tmp_path / "house", {"house/broken": signature_data(cause="house.unheard-of")})
     with pytest.raises(ValueError, match=r"broken\.yaml:2: unknown cause 'house\.unheard-of'"):
         index_source(read_pack(str(pack)))

@@ -21,13 +21,13 @@ FIX = {"do": "Wait.", "risk": "low", "verify": "it is over"}
 
 
 def problems_of(directory: Path, **changes: Any) -> list[Problem]:
-    """What lint says about a pack whose one signature is without fault but for these changes."""
+    """What lint says about a pack with one signature that is flawless except for these changes."""
     pack = write_pack(directory / "house", {SLUG: signature_data(**changes)})
     return list(lint_packs((str(pack),)).problems)
 
 
 def assert_refused(directory: Path, words: str, at: str, instead: str, **changes: Any) -> None:
-    """Lint says just this one thing, at the line that holds `at`, and says what to write."""
+    """Lint says only this, at the line with `at`, and says what to write."""
     (problem,) = problems_of(directory, **changes)
     file = directory / "house" / f"{SLUG}.yaml"
     assert words in problem.what
@@ -44,7 +44,7 @@ def test_our_own_pack_has_no_problem() -> None:
     assert result.not_checked == ()
 
 
-def test_a_signature_without_fault_has_no_problem(tmp_path: Path) -> None:
+def test_a_flawless_signature_has_no_problem(tmp_path: Path) -> None:
     assert problems_of(tmp_path) == []
 
 
@@ -65,7 +65,7 @@ def test_a_pattern_that_re2_does_not_take(tmp_path: Path, pattern: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["exception", "native", "module"])
-def test_a_pattern_of_any_kind_must_be_one_that_re2_takes(tmp_path: Path, kind: str) -> None:
+def test_a_pattern_of_any_kind_must_work_with_re2(tmp_path: Path, kind: str) -> None:
     clues = [{"id": "bad", kind: "lines (?=ahead)"}]
     assert_refused(tmp_path, "RE2 does not take", f"{kind}:", "without lookaround", clues=clues)
 
@@ -102,7 +102,7 @@ def test_patterns_that_do_not_go_over_logs_may_be_short(tmp_path: Path) -> None:
         (r'train\.py", line 42', "a source line number", r"line \d+"),
     ],
 )
-def test_a_pattern_that_fits_one_machine_or_one_build_only(
+def test_a_pattern_that_fits_only_one_machine_or_one_build(
     tmp_path: Path, pattern: str, what: str, instead: str
 ) -> None:
     clues = [{"id": "mine", "log": pattern}]
@@ -120,7 +120,7 @@ def test_a_pattern_that_fits_one_machine_or_one_build_only(
         r"one of [0xabcdef]",
     ],
 )
-def test_what_lint_says_to_write_instead_is_taken(tmp_path: Path, pattern: str) -> None:
+def test_what_lint_suggests_is_accepted(tmp_path: Path, pattern: str) -> None:
     assert problems_of(tmp_path, clues=[{"id": "general", "log": pattern}]) == []
 
 
@@ -166,7 +166,7 @@ def test_a_placeholder_that_nothing_fills(tmp_path: Path) -> None:
     assert_refused(tmp_path, "nothing fills {minutes}", "- do:", "named groups minutes in a clue's pattern", fix=fix)
 
 
-def test_a_placeholder_of_a_calculator_whose_groups_are_not_caught(tmp_path: Path) -> None:
+def test_a_placeholder_of_a_calculator_whose_groups_no_pattern_has(tmp_path: Path) -> None:
     fix = [{**FIX, "do": "{label_advice}", "otherwise": "Map the labels."}]
     assert_refused(tmp_path, "nothing fills {label_advice}", "- do:", "named groups classes, label", fix=fix)
 
@@ -206,7 +206,7 @@ def test_a_name_from_a_log_that_would_be_installed(tmp_path: Path, run: Any) -> 
     assert_refused(tmp_path, "{package} comes from a log", "- do:", "{module_install}", clues=clues, fix=fix)
 
 
-def test_a_name_from_a_log_that_a_sentence_would_have_installed(tmp_path: Path) -> None:
+def test_a_name_from_a_log_that_a_sentence_says_to_install(tmp_path: Path) -> None:
     clues = [{"id": "slot", "log": r"your package (?P<package>\w+) is not there"}]
     fix = [{**FIX, "do": "Try pip install {package}.", "otherwise": "Install it."}]
     assert_refused(tmp_path, "{package} comes from a log", "- do:", "PACKAGE", clues=clues, fix=fix)
@@ -273,7 +273,7 @@ def test_an_exit_status_that_does_not_exist(tmp_path: Path) -> None:
         ("0xc0000409", "-1073740791"),
     ],
 )
-def test_an_exit_status_that_lint_takes_is_one_that_can_be_seen(tmp_path: Path, written: str, seen: str) -> None:
+def test_an_exit_status_that_lint_accepts_can_occur(tmp_path: Path, written: str, seen: str) -> None:
     refused = problems_of(tmp_path, clues=[{"id": "end", "exit": written}])
     finding = Facts(crash_of(exit=seen)).find(parse_clue({"exit": written}, (), p=0.9).sought)
     assert refused or isinstance(finding, Hit)
@@ -289,14 +289,14 @@ def test_a_version_range_that_cannot_be_read(tmp_path: Path, clue: dict[str, Any
     assert_refused(tmp_path, "is not a version range", "- id: which", "'>=2.16'", clues=clues)
 
 
-def test_a_cause_without_its_page(tmp_path: Path) -> None:
+def test_a_cause_without_a_page(tmp_path: Path) -> None:
     pack = write_pack(tmp_path / "house", causes={"house.bare": {"title": "Bare"}})
     (problem,) = lint_packs((str(pack),)).problems
     assert (problem.file, problem.line) == (str(pack / "causes.yaml"), 1)
     assert problem.what == "'house.bare' has no inside"
 
 
-def test_what_is_wrong_with_a_cause_is_placed_in_the_file_of_its_family(tmp_path: Path) -> None:
+def test_a_problem_with_a_cause_is_located_in_the_file_of_its_family(tmp_path: Path) -> None:
     whole = {"title": "Whole", "inside": "x", "shows": "x", "sure": "x", "fix": "x"}
     causes = {
         "house.whole": whole,

@@ -1,4 +1,4 @@
-"""Causes went into their families and long lines were folded: not one parsed value changed by it.
+"""Causes were moved into their families and long lines folded without changing a single parsed value.
 
 Both sides come from git, so this says the same for ever, whatever is written into the signatures afterwards: on one the
 commit before causes were split, on the other the commit that brought this file.

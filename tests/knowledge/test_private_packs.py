@@ -16,7 +16,7 @@ from triage.knowledge.database import UNKNOWN_CAUSE_PRIOR, Knowledge, load
 from triage.knowledge.pack import private_directories
 
 OURS = "gpu/out-of-memory"
-# What a private signature may get wrong: the words of the problem, and the line's words it points at.
+# What a private signature may get wrong, by the words of the problem.
 BROKEN = {
     "unknown clue kind 'smell'": signature_data(clues=[{"id": "nose", "smell": "burnt"}]),
     "unknown cause 'house.unheard-of'": signature_data(cause="house.unheard-of"),
@@ -26,7 +26,7 @@ BROKEN = {
 }
 
 
-def test_ours_alone_has_no_problem_and_no_private_pack(knowledge: Knowledge) -> None:
+def test_our_own_pack_has_no_problem_and_no_private_pack_over_it(knowledge: Knowledge) -> None:
     assert knowledge.signatures
     assert (knowledge.problems, knowledge.packs) == ((), ())
 
@@ -43,7 +43,7 @@ def test_a_private_pack_is_laid_over_ours(tmp_path: Path, knowledge: Knowledge) 
     assert both.problems == ()
 
 
-def test_a_private_signature_replaces_ours_of_the_same_id(tmp_path: Path) -> None:
+def test_a_private_signature_replaces_ours_with_the_same_id(tmp_path: Path) -> None:
     data = signature_data(title="The card of this house is full", cause="gpu.out-of-memory")
     both = load((str(write_pack(tmp_path / "house", {OURS: data})),))
     assert both.signatures[OURS].title == "The card of this house is full"
@@ -59,7 +59,7 @@ def test_the_last_pack_lies_on_top(tmp_path: Path) -> None:
     assert both.packs == ("first", "second")
 
 
-def test_a_private_pack_switches_ours_off(tmp_path: Path, knowledge: Knowledge) -> None:
+def test_a_private_pack_can_switch_off_a_signature_of_ours(tmp_path: Path, knowledge: Knowledge) -> None:
     both = load((str(write_pack(tmp_path / "house", pack={"schema": 1, "name": "house", "disables": [OURS]})),))
     assert set(both.signatures) == set(knowledge.signatures) - {OURS}
 
@@ -71,7 +71,7 @@ def test_a_pack_may_replace_what_it_switches_off(tmp_path: Path) -> None:
     assert both.signatures[OURS].pack == "house"
 
 
-def test_a_private_pack_may_bring_causes_noise_and_pages_of_its_own(tmp_path: Path, knowledge: Knowledge) -> None:
+def test_a_private_pack_may_have_its_own_causes_noise_and_pages(tmp_path: Path, knowledge: Knowledge) -> None:
     pack = write_pack(
         tmp_path / "house",
         {"house/scheduler": signature_data(cause=PRIVATE_CAUSE)},
@@ -88,7 +88,7 @@ def test_a_private_pack_may_bring_causes_noise_and_pages_of_its_own(tmp_path: Pa
     assert both.statuses["SIGSEGV"] == knowledge.statuses["SIGSEGV"]
 
 
-def test_a_private_pack_adds_the_modules_of_the_house_to_ours(tmp_path: Path, knowledge: Knowledge) -> None:
+def test_a_private_pack_adds_its_modules_to_ours(tmp_path: Path, knowledge: Knowledge) -> None:
     pack = write_pack(tmp_path / "house", {}, distributions={"packages": {"rows": {"house": "house-tools>=2"}}})
     both = load((str(pack),))
     assert both.problems == ()
@@ -120,14 +120,14 @@ def test_a_broken_private_signature_is_named_and_skipped_while_the_rest_works(tm
     assert {"house/scheduler", OURS} <= set(both.signatures)
 
 
-def test_the_line_named_is_that_of_the_fault(tmp_path: Path) -> None:
+def test_the_line_is_that_of_the_fault(tmp_path: Path) -> None:
     pack = write_pack(tmp_path / "house", {"house/broken": BROKEN["unknown clue kind 'smell'"]})
     (problem,) = load((str(pack),)).problems
     assert problem.line == line_with(pack / "house" / "broken.yaml", "smell")
     assert str(problem).startswith(f"{problem.file}:{problem.line}: unknown clue kind 'smell'; write one of log,")
 
 
-def test_a_broken_private_signature_leaves_ours_of_the_same_id_in_place(tmp_path: Path) -> None:
+def test_a_broken_private_signature_leaves_ours_with_the_same_id_in_place(tmp_path: Path) -> None:
     pack = write_pack(tmp_path / "house", {OURS: signature_data(grade="certain")})
     both = load((str(pack),))
     assert both.signatures[OURS].pack == "triage"
@@ -166,7 +166,7 @@ def test_a_pattern_over_cards_that_re2_does_not_take_is_named_and_skipped(tmp_pa
     assert "RE2" in problem.what
 
 
-def test_whoever_searches_logs_is_handed_every_pattern_over_them(tmp_path: Path) -> None:
+def test_every_pattern_over_logs_is_listed_for_the_search(tmp_path: Path) -> None:
     clues = [{"log": "plain words"}, {"id": "x", "any": [{"log": "inner words"}, {"exception": "TypeError"}]}]
     noise = {"noise": ["noisy words"], "life": ["words of life"]}
     pack = write_pack(tmp_path / "house", {"house/a": signature_data(clues=clues)}, noise=noise)
@@ -267,7 +267,7 @@ def test_a_pack_that_does_not_exist_is_named(tmp_path: Path, knowledge: Knowledg
     assert set(both.signatures) == set(knowledge.signatures)
 
 
-def test_triage_signatures_names_packs_too_after_those_given(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_packs_in_triage_signatures_come_after_those_given(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRIAGE_SIGNATURES", os.pathsep.join(["/packs/a", "", "/packs/b"]))
     assert private_directories(("/packs/given",)) == ("/packs/given", "/packs/a", "/packs/b")
 

@@ -1,4 +1,4 @@
-"""What editors are told about signatures is what the program takes: the schema and the parsers agree."""
+"""The schema for editors and the parsers agree on what a signature may say."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SCHEMA = signature_schema()
 CHECK = jsonschema.Draft7Validator(SCHEMA)
 PAGE = {"title": "Full", "inside": "x", "shows": ["x"], "sure": "x", "fix": "x"}
 LOG = {"log": "house greeting"}
-# Values that a field may be given; each kind of clue is tried with all of them, alone and in each of its fields.
+# Values to try: for each kind of clue as a whole, and for each of its fields.
 VALUES = ["text", "", 3, -1, 0.5, True, False, None, [], ["a", "b"], [3, "untold"], ["a", 3], {}, {"a": "b"}, {"a": 3}]
 VALUES += [*ADDRESSES, *ACCESSES, *CONDITIONS, "untold", LOG, [LOG], [LOG, LOG]]
 VALUES += [[{"native": "f"}], [{"native": "f"}, {"process": {"forked_with": "x"}}], [{"native": "f"}, LOG]]
@@ -48,7 +48,7 @@ def is_signature(data: Any) -> bool:
     return True
 
 
-def test_the_file_is_what_the_model_gives() -> None:
+def test_the_file_is_up_to_date_with_the_model() -> None:
     assert (OURS / FILE).read_text("utf-8") == schema_text(), "out of date; run make schema"
     jsonschema.Draft7Validator.check_schema(json.loads(schema_text()))
 
@@ -58,12 +58,12 @@ def test_each_of_our_signatures_and_causes_is_valid(file: Path) -> None:
     assert [error.message for error in CHECK.iter_errors(load_yaml(file.read_text("utf-8")))] == []
 
 
-def test_a_new_draft_is_valid() -> None:
+def test_a_blank_signature_is_valid() -> None:
     assert CHECK.is_valid(load_yaml(blank_signature("It broke", "gpu.out-of-memory")))
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_clue_is_valid_where_the_program_takes_it(kind: str) -> None:
+def test_a_clue_is_valid_if_the_program_accepts_it(kind: str) -> None:
     check = jsonschema.Draft7Validator({**SCHEMA["definitions"]["clue"], "definitions": SCHEMA["definitions"]})
     fields = tuple(KINDS[kind].fields)
     written = [*VALUES, *({field: value} for field in fields for value in VALUES), {"unheard_of": "x"}]
@@ -82,7 +82,7 @@ def test_a_clue_is_valid_where_the_program_takes_it(kind: str) -> None:
     ],
     ids=str,
 )
-def test_what_stands_beside_a_clue_is_valid_where_the_program_takes_it(beside: dict[str, Any]) -> None:
+def test_what_is_beside_a_clue_is_valid_if_the_program_accepts_it(beside: dict[str, Any]) -> None:
     assert CHECK.is_valid(signature_data(clues=[{**LOG, **beside}])) == is_taken({**LOG, **beside})
 
 
@@ -115,7 +115,7 @@ def test_what_stands_beside_a_clue_is_valid_where_the_program_takes_it(beside: d
     ],
     ids=str,
 )
-def test_a_signature_is_valid_where_the_program_takes_it(changes: dict[str, Any]) -> None:
+def test_a_signature_is_valid_if_the_program_accepts_it(changes: dict[str, Any]) -> None:
     data = {key: value for key, value in signature_data(**changes).items() if value is not None}
     assert CHECK.is_valid(data) == is_signature(data)
 
@@ -134,7 +134,7 @@ def test_a_signature_is_valid_where_the_program_takes_it(changes: dict[str, Any]
     ],
     ids=str,
 )
-def test_causes_are_valid_where_their_pages_are_whole(causes: dict[str, Any], valid: bool) -> None:
+def test_causes_are_valid_if_their_pages_are_complete(causes: dict[str, Any], valid: bool) -> None:
     assert CHECK.is_valid(causes) == valid
 
 

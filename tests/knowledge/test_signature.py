@@ -1,4 +1,4 @@
-"""The signature model: what a YAML file becomes, and what is refused with its place and what to write."""
+"""The signature model: what a YAML file becomes, and what is refused, where, and with which advice."""
 
 from __future__ import annotations
 
@@ -41,17 +41,17 @@ def test_the_exit_status_of_a_test_may_be_written_as_a_number() -> None:
     assert found.differs == (ExampleLog("b.log", "SIGSEGV", None),)
 
 
-def test_a_clue_against_is_by_itself_seldom_seen_with_the_cause() -> None:
+def test_a_clue_against_is_by_default_seldom_seen_with_the_cause() -> None:
     found = signature(against=[{"id": "plenty", "memory": "peak_below_half"}])
     assert found.against[0].p < found.against[0].b
 
 
-def test_risk_is_low_unless_said() -> None:
+def test_risk_is_low_by_default() -> None:
     assert signature(fix=[{"do": "Wait.", "verify": "it is over"}]).fix[0].risk == "low"
 
 
 @pytest.mark.parametrize("grade", GRADES)
-def test_every_grade_of_the_design_is_taken(grade: str) -> None:
+def test_every_grade_of_the_design_is_accepted(grade: str) -> None:
     assert signature(grade=grade, note="what really happens").grade == grade
 
 
@@ -97,10 +97,10 @@ def test_what_cannot_be_used_is_refused_with_its_place(
 
 
 @pytest.mark.parametrize("data", [None, "text", ["title", "cause"], 3])
-def test_a_file_that_is_no_mapping_is_refused(data: Any) -> None:
+def test_a_file_that_is_not_a_mapping_is_refused(data: Any) -> None:
     with pytest.raises(SignatureError, match="a signature is a mapping"):
         parse_signature("house/x", "test", data)
 
 
-def test_the_builder_of_these_tests_makes_a_signature_without_fault() -> None:
+def test_the_signature_that_these_tests_change_is_flawless() -> None:
     assert parse_signature("house/x", "test", signature_data()).id == "house/x"

@@ -1,4 +1,4 @@
-"""A new signature: drafted from a log it holds at once and carries nothing private, blank it can be filled in."""
+"""A new signature: a drafted one works at once and holds nothing private, a blank one can be filled in."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LOG = (
 )
 
 
-def test_a_draft_makes_a_pack_that_names_it_first(tmp_path: Path) -> None:
+def test_a_drafted_pack_makes_its_cause_the_first_answer(tmp_path: Path) -> None:
     log = tmp_path / "my crash.log"
     log.write_bytes(LOG)
     pack = str(tmp_path / "pack")
@@ -49,14 +49,14 @@ def test_a_draft_makes_a_pack_that_names_it_first(tmp_path: Path) -> None:
         (b"Segmentation fault (core dumped)\n", "Nothing in"),
     ],
 )
-def test_where_there_is_nothing_to_draft_it_says_so(tmp_path: Path, content: bytes, says: str) -> None:
+def test_it_says_so_where_there_is_nothing_to_draft(tmp_path: Path, content: bytes, says: str) -> None:
     log = tmp_path / "crash.log"
     log.write_bytes(content)
     with pytest.raises(NothingToLearn, match=says):
         learn(log)
 
 
-def test_what_differs_from_run_to_run_becomes_a_class() -> None:
+def test_what_differs_from_run_to_run_becomes_a_character_class() -> None:
     general = generalise("lease 4711 at 0x7f12ab of C:\\Users\\bob\\x is over")
     assert general.pattern == r"lease (?P<lease>\d+) at 0x[0-9a-fA-F]+ of \S+ is over"
     assert (general.says, general.gist) == ("lease {lease} at … of … is over", "lease … at … of … is over")

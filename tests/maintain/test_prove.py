@@ -69,20 +69,20 @@ def test_a_wrong_expectation_fails_and_says_what_was_found(house: Path) -> None:
     assert outcomes(house, ID)[1] == Outcome(ID, OTHER, FAILED, "wanted gpu.out-of-memory, got unknown")
 
 
-def test_a_near_log_that_is_taken_for_this_cause_fails(house: Path) -> None:
+def test_a_similar_log_that_is_mistaken_for_this_cause_fails(house: Path) -> None:
     rewrite(house, tests={"match": [TAKEN], "differ": [TAKEN]})
     assert outcomes(house, ID)[1] == Outcome(
         ID, TAKEN, FAILED, f"wanted anything but {PRIVATE_CAUSE}, got {PRIVATE_CAUSE}"
     )
 
 
-def test_the_exit_status_of_a_test_counts(house: Path) -> None:
+def test_the_exit_status_of_a_test_is_used(house: Path) -> None:
     rewrite(house, tests={"match": [{"log": TAKEN, "exit": 0}], "differ": [OTHER]})
     assert outcomes(house, ID)[0].result == FAILED
     assert outcomes(house, ID)[0].why.endswith("got no-crash")
 
 
-def test_an_exit_status_that_is_none_is_no_pass_and_no_traceback(house: Path) -> None:
+def test_an_invalid_exit_status_fails_without_a_traceback(house: Path) -> None:
     rewrite(house, tests={"match": [{"log": TAKEN, "exit": "banana"}], "differ": [OTHER]})
     assert [outcome for outcome in outcomes(house, ID) if (outcome.log, outcome.result) == (TAKEN, PASSED)] == []
 

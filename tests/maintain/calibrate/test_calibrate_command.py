@@ -1,4 +1,4 @@
-"""`make calibrate`: what it writes and prints, and what it says to folders that are no cases."""
+"""`make calibrate`: what it writes and prints, and what it says about folders without cases."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_it_writes_a_file_that_loads_and_prints_the_reliability_table(
     assert data["figures"]["top1"] == 1.0
 
 
-def test_figures_of_unread_reports_are_copied_and_never_made_from_the_cases(cases: Path, tmp_path: Path) -> None:
+def test_figures_of_unread_reports_are_copied_and_never_computed_from_the_cases(cases: Path, tmp_path: Path) -> None:
     kept, given = tmp_path / "kept.yaml", tmp_path / "given.yaml"
     measured = {"measured": "2026-02-01", "commit": "abc1234", "reports": 9}
     measured["bins"] = [{"from": 0.97, "answers": 8, "right": 7}]
@@ -69,7 +69,7 @@ def test_the_same_cases_give_the_same_file(cases: Path, tmp_path: Path) -> None:
     assert targets[0].read_text("utf-8") == targets[1].read_text("utf-8")
 
 
-def test_a_long_row_is_broken_between_its_entries_and_says_the_same() -> None:
+def test_a_long_row_is_broken_between_its_entries_without_changing_its_content() -> None:
     clues = {f"clue-{number}": [number, 0] for number in range(40)}
     row = (
         "  gpu/a: {own: 10, elsewhere: 188, clues: {" + ", ".join(f"{id}: {hits}" for id, hits in clues.items()) + "}}"
@@ -86,7 +86,7 @@ def test_a_folder_without_cases_is_refused_in_one_sentence(tmp_path: Path, capsy
     assert "There are no cases (*.yaml) in" in capsys.readouterr().err
 
 
-def test_a_file_that_is_no_case_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_that_is_not_a_case_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "notes.yaml").write_text("just: notes\n", "utf-8")
     assert main([str(tmp_path)]) == 2
     assert "notes.yaml is not a labelled report; it needs 'cause' and 'input'." in capsys.readouterr().err

@@ -28,7 +28,7 @@ DIED = "Segmentation fault (core dumped)\n"
 
 @pytest.fixture(scope="module")
 def small() -> Knowledge:
-    """Two causes; the second words stand in reports of both."""
+    """Two causes; the words of the second are in reports of both."""
     first = {"id": "first", "log": "the first words", "p": 0.8, "b": 0.01}
     second = {"id": "second", "log": "the second words", "p": 0.8, "b": 0.01}
     return knowledge_of(
@@ -81,7 +81,7 @@ def test_counts_that_change_no_number_are_left_out() -> None:
     assert applied(small, needed).signatures == applied(small, everything).signatures
 
 
-def test_an_answer_that_is_right_too_counts_neither_way(small: Knowledge) -> None:
+def test_an_accepted_alternate_counts_neither_way(small: Knowledge) -> None:
     both = "the first words\nthe second words"
     seen = counted(examined(small, case("1", both, "a.a", "b.b")), small)
     assert (seen.counts["b/b"].own, seen.counts["b/b"].elsewhere) == (0, 0)
@@ -98,7 +98,7 @@ def test_every_case_is_judged_by_numbers_that_were_fitted_without_it(small: Know
     assert {knowledge.calibration.cases for _, knowledge in pairs} == {2 * FOLDS - 2}
 
 
-def test_words_that_mislead_make_answers_less_sure(small: Knowledge) -> None:
+def test_misleading_words_make_answers_less_sure(small: Knowledge) -> None:
     honest = [case(f"h{n}", "the first words", "a.a") for n in range(20)]
     honest += [case(f"k{n}", "the second words", "b.b") for n in range(20)]
     misleading = [case(f"m{n}", "the first words", "b.b") for n in range(10)]
@@ -141,7 +141,7 @@ def test_the_figures_are_those_of_first_answers() -> None:
     assert figures(answers) == {"top1": 0.3333, "top3": 0.6667, "overclaim": 0.25, "ece": 0.4}
 
 
-def test_a_calibration_that_is_applied_moves_the_numbers(small: Knowledge) -> None:
+def test_applying_a_calibration_moves_the_numbers(small: Knowledge) -> None:
     seen = counted(examined(small, *(case(str(n), "the first words", "a.a") for n in range(30))), small)
     moved = applied(small, seen)
     assert moved.signatures["a/a"].clues[0].p > small.signatures["a/a"].clues[0].p

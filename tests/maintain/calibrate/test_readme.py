@@ -1,4 +1,4 @@
-"""What the README says of all reports is what each report quotes of itself: one measurement."""
+"""The README and each report quote the same measurement."""
 
 from __future__ import annotations
 
