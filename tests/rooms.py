@@ -104,7 +104,6 @@ _CONTAINERS = "triage.readers.log.containers"
 _MINIDUMP = "triage.readers.minidump"
 _FOR_KINDS = _in(_CLUES, "facts", "findings", "interface", "syntax", "versions")
 _FOR_PROCESSORS = _in(_MINIDUMP, "memory", "pe", "processor", "streams")
-_ADVICE = _in("triage.diagnosis", "arithmetic", "commands", "compatibility", "missing_modules", "repaired")
 # Inside rooms: what is easy to break and worth keeping.
 INSIDE: tuple[Only | Never, ...] = (
     Only((f"{_CONTAINERS}.*",), _in(_CONTAINERS, "interface", "printed_stacks"), "no format knows another"),
@@ -113,7 +112,7 @@ INSIDE: tuple[Only | Never, ...] = (
     Only(_in(_MINIDUMP, "arm64", "x86"), _FOR_PROCESSORS, "no processor knows another"),
     Only(_in(_MINIDUMP, "amd64"), (*_FOR_PROCESSORS, f"{_MINIDUMP}.x86"), "only its calls are coded as on x86"),
     Never("triage.capture.*", "triage.capture.windows*", "what all systems share does not depend on one of them"),
-    Never("triage.capture.windows.*", "triage.capture.windows.live*", "only live/ needs a Windows to be imported"),
+    Never("triage.capture.*", "triage.capture.posix*", "what all systems share does not depend on one of them"),
     Only(
         (f"{_CLUES}.*",),
         _FOR_KINDS,
@@ -124,7 +123,14 @@ INSIDE: tuple[Only | Never, ...] = (
     Only(_in(_CLUES, "python"), (*_FOR_KINDS, f"{_CLUES}.native"), "frames of both kinds are counted alike"),
     Only(_in("triage.knowledge", "claim", "complexity", "pack", "signature"), (), "the model stands on its own"),
     Only(_in("triage.diagnosis", "ranking"), (), "a cause is weighed before anything is said about it"),
-    Only(_ADVICE, _in("triage.diagnosis", "unequal_shapes"), "advice does not depend on how causes were weighed"),
+    Only(("triage.diagnosis.advice.*",), (), "advice does not depend on how causes were weighed"),
+    Only(_in("triage.reports", "outline"), _in("triage.reports", "happened"), "the outline knows no format"),
+    Only(
+        _in("triage.reports", "markdown", "text"),
+        _in("triage.reports", "harmless", "outline", "wrapping"),
+        "a format lays out the outline and knows no other format",
+    ),
+    Only(_in("triage.reports", "json_report"), (), "JSON is the whole report, not its outline"),
     Only(
         _in("triage.cli", "analyze", "completion", "explain", "run", "signatures"),
         _in("triage.cli", "options", "report_file", "streams"),
