@@ -104,6 +104,7 @@ _CONTAINERS = "triage.readers.log.containers"
 _MINIDUMP = "triage.readers.minidump"
 _FOR_KINDS = _in(_CLUES, "facts", "findings", "interface", "syntax", "versions")
 _FOR_PROCESSORS = _in(_MINIDUMP, "memory", "pe", "processor", "streams")
+_ADVICE = "triage.diagnosis.advice"
 # Inside rooms: what is easy to break and worth keeping.
 INSIDE: tuple[Only | Never, ...] = (
     Only((f"{_CONTAINERS}.*",), _in(_CONTAINERS, "interface", "printed_stacks"), "no format knows another"),
@@ -123,7 +124,7 @@ INSIDE: tuple[Only | Never, ...] = (
     Only(_in(_CLUES, "python"), (*_FOR_KINDS, f"{_CLUES}.native"), "frames of both kinds are counted alike"),
     Only(_in("triage.knowledge", "claim", "complexity", "pack", "signature"), (), "the model stands on its own"),
     Only(_in("triage.diagnosis", "ranking"), (), "a cause is weighed before anything is said about it"),
-    Only(("triage.diagnosis.advice.*",), (), "advice does not depend on how causes were weighed"),
+    Only((_ADVICE, f"{_ADVICE}.*"), (f"{_ADVICE}.*",), "advice does not depend on how causes were weighed"),
     Only(_in("triage.reports", "outline"), _in("triage.reports", "happened"), "the outline knows no format"),
     Only(
         _in("triage.reports", "markdown", "text"),

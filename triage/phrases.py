@@ -39,7 +39,7 @@ def quote(text: str) -> Phrase:
 
 
 def quoting(text: str, *theirs: str) -> Phrase:
-    """A text of ours in which these words of the input stand."""
+    """A text of ours that has these words of the input in it."""
     parts: list[str] = [text]
     for words in filter(None, theirs):
         for at in range(len(parts) - 1, -1, -1):

@@ -11,7 +11,7 @@ UNKNOWN: Final = "unknown"
 NO_CRASH: Final = "no-crash"
 
 
-# What the answer to a question would show: evidence that a clue needs, or the log that was hidden in a run of ours.
+# What the answer to a question would show: evidence that a clue needs, or the log that was hidden while triage ran it.
 EvidenceKind = Literal[
     "exit status",
     "log",

@@ -22,7 +22,7 @@ def confidence(report: Report, cause: str) -> float:
     return next((d.confidence for d in report.diagnoses if d.cause == cause), 0.0)
 
 
-def told(crash: Crash, knowledge: Knowledge) -> Report:
+def diagnosed(crash: Crash, knowledge: Knowledge) -> Report:
     return diagnose(crash, knowledge, version="test")
 
 
@@ -35,13 +35,13 @@ def killed(share: float | None, kills: int | None, *lines: str, exit: str = "137
 @pytest.mark.parametrize("lines", [(), ("Epoch 1/3",), (WARNING,)])
 @pytest.mark.parametrize("share", [None, 0.3, 0.7, 0.95])
 def test_a_counted_kill_is_memory(knowledge: Knowledge, share: float | None, lines: tuple[str, ...]) -> None:
-    report = told(killed(share, 1, *lines), knowledge)
+    report = diagnosed(killed(share, 1, *lines), knowledge)
     assert (report.verdict, report.diagnoses[0].cause) == ("diagnosed", MEMORY)
 
 
 @pytest.mark.parametrize("kills", [0, None])
 def test_a_kill_at_the_limit_is_memory_even_if_none_was_counted(knowledge: Knowledge, kills: int | None) -> None:
-    report = told(killed(0.97, kills, "Epoch 1/3"), knowledge)
+    report = diagnosed(killed(0.97, kills, "Epoch 1/3"), knowledge)
     assert (report.verdict, report.diagnoses[0].cause) == ("diagnosed", MEMORY)
 
 
@@ -54,20 +54,20 @@ def test_a_kill_at_the_limit_is_memory_even_if_none_was_counted(knowledge: Knowl
 def test_no_kill_is_called_memory_without_a_count_or_a_full_limit(
     knowledge: Knowledge, share: float | None, kills: int | None, lines: tuple[str, ...], exit: str
 ) -> None:
-    assert confidence(told(killed(share, kills, *lines, exit=exit), knowledge), MEMORY) < 0.70
+    assert confidence(diagnosed(killed(share, kills, *lines, exit=exit), knowledge), MEMORY) < 0.70
 
 
 @pytest.mark.parametrize("lines", [(), ("Epoch 1/3",), (WARNING,)])
 def test_a_small_process_that_was_killed_without_a_count_is_not_memory(
     knowledge: Knowledge, lines: tuple[str, ...]
 ) -> None:
-    report = told(killed(0.1, 0, *lines), knowledge)
+    report = diagnosed(killed(0.1, 0, *lines), knowledge)
     assert report.verdict == "unknown"
     assert confidence(report, MEMORY) < 0.05
 
 
 def test_the_counter_and_the_peak_are_the_reasons(knowledge: Knowledge) -> None:
-    report = told(killed(0.7, 0, "Epoch 1/3", "Killed"), knowledge)
+    report = diagnosed(killed(0.7, 0, "Epoch 1/3", "Killed"), knowledge)
     against = [evidence.text for evidence in report.diagnoses[0].against]
     assert "the kernel counted no kill for memory while it ran" in against
     assert "peak memory was 11.2 GiB of 16.0 GiB (the machine's memory)" in against
@@ -82,16 +82,16 @@ def faulted(exit: str, fault: Fault, **facts: Any) -> Crash:
 
 
 def first(crash: Crash, knowledge: Knowledge) -> tuple[str, str]:
-    report = told(crash, knowledge)
+    report = diagnosed(crash, knowledge)
     return report.verdict, report.diagnoses[0].cause
 
 
 def test_a_full_stack_is_an_overflow_and_one_with_room_is_not(knowledge: Knowledge) -> None:
     full = faulted("139", Fault(stack_used_bytes=8 << 20, stack_limit_bytes=8 << 20))
     assert first(full, knowledge) == ("diagnosed", "native.stack-overflow")
-    reasons = told(full, knowledge).diagnoses[0].because
+    reasons = diagnosed(full, knowledge).diagnoses[0].because
     assert "8.0 MiB of 8.0 MiB of the stack were in use" in [evidence.text for evidence in reasons]
-    room = told(faulted("139", Fault(stack_used_bytes=80 << 10, stack_limit_bytes=8 << 20)), knowledge)
+    room = diagnosed(faulted("139", Fault(stack_used_bytes=80 << 10, stack_limit_bytes=8 << 20)), knowledge)
     assert confidence(room, "native.stack-overflow") == 0
     ruled_out = {suspect.cause: suspect.because for suspect in room.ruled_out}
     assert ruled_out["native.stack-overflow"] == "80.0 KiB of 8.0 MiB of the stack were in use"
@@ -101,7 +101,7 @@ def test_an_instruction_that_the_processor_lacks_names_the_cause(knowledge: Know
     old = Environment(os="linux", cpu_flags=("sse2", "avx"))
     lacking = faulted("132", Fault(instruction="vpaddd %ymm0,%ymm1,%ymm2"), environment=old)
     assert first(lacking, knowledge) == ("diagnosed", "cpu.missing-instructions")
-    trap = told(faulted("132", Fault(instruction="ud2"), environment=old), knowledge)
+    trap = diagnosed(faulted("132", Fault(instruction="ud2"), environment=old), knowledge)
     assert confidence(trap, "cpu.missing-instructions") < 0.5, "a trap that the compiler put there is no old processor"
 
 
@@ -120,7 +120,7 @@ def test_two_openmp_runtimes_make_a_crash_in_one_of_them_more_likely_theirs(know
 
     def weight(*names: str) -> float:
         libraries = Environment(os="linux", libraries=tuple(map(Library, names)))
-        report = told(crash_of(exit="139", threads=threads, environment=libraries), knowledge)
+        report = diagnosed(crash_of(exit="139", threads=threads, environment=libraries), knowledge)
         assert report.diagnoses[0].cause == OPENMP
         return sum(evidence.weight for evidence in report.diagnoses[0].because)
 

@@ -20,7 +20,7 @@ FATAL_LINE = (
 CUDNN_LINE = b"Could not load library cudnn_cnn_infer64_8.dll. Error code 126\r\n"
 
 
-def told(knowledge: Knowledge, *inputs: bytes | Path, pe: tuple[Path, ...] = ()) -> Report:
+def diagnosed(knowledge: Knowledge, *inputs: bytes | Path, pe: tuple[Path, ...] = ()) -> Report:
     return triage.analyze(*inputs, knowledge=knowledge, pe_directories=pe)
 
 
@@ -39,49 +39,49 @@ def first(report: Report) -> tuple[str, bool]:
 
 
 def test_an_abort_inside_tensorflows_library_is_a_failed_check(knowledge: Knowledge) -> None:
-    report = told(knowledge, tensorflow_dump(pc=TENSORFLOW + 0x1000).build())
+    report = diagnosed(knowledge, tensorflow_dump(pc=TENSORFLOW + 0x1000).build())
     assert first(report) == ("native.check-failed", True)
     assert any("FAST_FAIL_FATAL_APP_EXIT" in (process.exit.subcode_name or "") for process in report.crash.processes)
 
 
 def test_an_access_violation_inside_tensorflows_library_is_no_failed_check(knowledge: Knowledge) -> None:
-    report = told(knowledge, tensorflow_dump(ACCESS_VIOLATION, (0, 0x10), TENSORFLOW + 0x1000).build())
+    report = diagnosed(knowledge, tensorflow_dump(ACCESS_VIOLATION, (0, 0x10), TENSORFLOW + 0x1000).build())
     assert "native.check-failed" not in [diagnosis.cause for diagnosis in report.diagnoses[:1]]
 
 
 def test_cudnn_that_ends_the_process_with_its_parts_absent_lacks_a_part(knowledge: Knowledge) -> None:
-    assert first(told(knowledge, DUMPS / "fast-fail-7.dmp")) == ("gpu.cudnn-library-missing", True)
+    assert first(diagnosed(knowledge, DUMPS / "fast-fail-7.dmp")) == ("gpu.cudnn-library-missing", True)
 
 
 def test_with_its_parts_there_nothing_of_cudnn_is_missing(knowledge: Knowledge) -> None:
     dump = tensorflow_dump()
     for number, part in enumerate(("ops", "cnn")):
         dump.module(rf"C:\cuda\bin\cudnn_{part}_infer64_8.dll", 0x7FFC00000000 + 0x1000000 * number)
-    report = told(knowledge, dump.build())
+    report = diagnosed(knowledge, dump.build())
     assert "gpu.cudnn-library-missing" not in [d.cause for d in report.diagnoses if d.confidence >= 0.5]
 
 
 @pytest.mark.parametrize("name", ["read.dmp", "illegal.dmp"])
 def test_a_fault_inside_cudnn_is_no_missing_part(name: str, knowledge: Knowledge) -> None:
-    assert told(knowledge, DUMPS / name).verdict == "unknown"
+    assert diagnosed(knowledge, DUMPS / name).verdict == "unknown"
 
 
 def test_a_newer_cudnn_without_zlibwapi_lacks_zlibwapi(knowledge: Knowledge) -> None:
-    assert first(told(knowledge, newer_cudnn())) == ("gpu.cudnn-zlibwapi-missing", True)
+    assert first(diagnosed(knowledge, newer_cudnn())) == ("gpu.cudnn-zlibwapi-missing", True)
 
 
 def test_a_dump_and_the_log_of_the_same_crash_are_one_diagnosis(knowledge: Knowledge) -> None:
     dump = tensorflow_dump(pc=TENSORFLOW + 0x1000).build()
-    report = told(knowledge, dump, FATAL_LINE)
+    report = diagnosed(knowledge, dump, FATAL_LINE)
     assert first(report) == ("native.check-failed", True)
     assert "1 == NumElements()" in " ".join(evidence.text for evidence in report.diagnoses[0].because)
     assert (report.crash.exit and report.crash.exit.subcode) == 7
 
 
 def test_a_log_that_blames_cudnn_and_a_dump_without_zlibwapi_agree(knowledge: Knowledge) -> None:
-    report = told(knowledge, newer_cudnn(), CUDNN_LINE)
+    report = diagnosed(knowledge, newer_cudnn(), CUDNN_LINE)
     assert first(report) == ("gpu.cudnn-zlibwapi-missing", True)
-    assert report.diagnoses[0].confidence > told(knowledge, CUDNN_LINE).diagnoses[0].confidence
+    assert report.diagnoses[0].confidence > diagnosed(knowledge, CUDNN_LINE).diagnoses[0].confidence
 
 
 @pytest.mark.parametrize(
@@ -96,28 +96,28 @@ def test_an_instruction_that_the_processor_lacks_is_known_by_its_bytes(
     code: bytes, cause: tuple[str, bool], knowledge: Knowledge
 ) -> None:
     pc = TENSORFLOW + 0x51000
-    assert first(told(knowledge, tensorflow_dump(ILLEGAL, (), pc).memory(pc, code + bytes(12)).build())) == cause
+    assert first(diagnosed(knowledge, tensorflow_dump(ILLEGAL, (), pc).memory(pc, code + bytes(12)).build())) == cause
 
 
 def test_a_trap_that_the_compiler_put_there_is_no_missing_instruction(knowledge: Knowledge) -> None:
     pc = TENSORFLOW + 0x51000
-    report = told(knowledge, tensorflow_dump(ILLEGAL, (), pc).memory(pc, b"\x0f\x0b" + bytes(12)).build())
+    report = diagnosed(knowledge, tensorflow_dump(ILLEGAL, (), pc).memory(pc, b"\x0f\x0b" + bytes(12)).build())
     assert report.verdict != "diagnosed"
 
 
 def test_a_delay_load_names_the_library_where_the_programs_files_are_at_hand(knowledge: Knowledge) -> None:
-    assert first(told(knowledge, DUMPS / "delay-load.dmp")) == ("install.dll-load-failed", True)
-    report = told(knowledge, DUMPS / "delay-load.dmp", pe=(DUMPS / "pe",))
+    assert first(diagnosed(knowledge, DUMPS / "delay-load.dmp")) == ("install.dll-load-failed", True)
+    report = diagnosed(knowledge, DUMPS / "delay-load.dmp", pe=(DUMPS / "pe",))
     assert first(report) == ("gpu.cuda-library-missing", True)
     assert "cublas64_99.dll" in " ".join(evidence.text for evidence in report.diagnoses[0].because)
 
 
 def test_a_used_up_stack_is_one(knowledge: Knowledge) -> None:
-    assert first(told(knowledge, DUMPS / "stack.dmp.xz")) == ("native.stack-overflow", True)
+    assert first(diagnosed(knowledge, DUMPS / "stack.dmp.xz")) == ("native.stack-overflow", True)
 
 
 def test_a_damaged_heap_is_one(knowledge: Knowledge) -> None:
-    report = told(knowledge, tensorflow_dump(0xC0000374, (), KERNELBASE + 0x1000).build())
+    report = diagnosed(knowledge, tensorflow_dump(0xC0000374, (), KERNELBASE + 0x1000).build())
     assert first(report) == ("native.heap-corruption", True)
 
 
@@ -125,18 +125,18 @@ def test_a_damaged_heap_is_one(knowledge: Knowledge) -> None:
 def test_an_invalid_parameter_leads_to_objects_of_another_runtime(
     code: int, parameters: tuple[int, ...], knowledge: Knowledge
 ) -> None:
-    report = told(knowledge, tensorflow_dump(code, parameters, KERNELBASE + 0x1000).build())
+    report = diagnosed(knowledge, tensorflow_dump(code, parameters, KERNELBASE + 0x1000).build())
     assert "native.custom-op-abi" in [diagnosis.cause for diagnosis in report.diagnoses[:3]]
 
 
 def test_the_driver_is_suspected_where_its_part_of_the_process_faulted(knowledge: Knowledge) -> None:
     pc = 0x7FF900001000
     dump = tensorflow_dump(ACCESS_VIOLATION, (0, 0x10), pc).module(r"C:\Windows\System32\nvcuda64.dll", pc - 0x1000)
-    assert first(told(knowledge, dump.build())) == ("gpu.driver-bug", True)
+    assert first(diagnosed(knowledge, dump.build())) == ("gpu.driver-bug", True)
 
 
 def test_a_program_without_python_is_somebody_elses(knowledge: Knowledge) -> None:
-    report = told(knowledge, DUMPS / "built" / "program-without-python.dmp")
+    report = diagnosed(knowledge, DUMPS / "built" / "program-without-python.dmp")
     assert first(report) == ("other.native-program", True)
 
 

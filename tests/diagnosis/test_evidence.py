@@ -62,20 +62,20 @@ def test_a_long_line_is_shortened() -> None:
     assert text.endswith("…")
 
 
-def test_the_strongest_reason_stands_first() -> None:
+def test_the_strongest_reason_comes_first() -> None:
     weak = {"id": "weak", "log": "starting", "p": 0.5, "b": 0.1, "says": "it started"}
     reasons = first("starting", "label 12 of [0, 10)", clues=[weak, LABEL]).because
     assert [reason.text for reason in reasons] == ["label 12 came where 10 are known", "it started"]
 
 
-def test_what_speaks_against_is_told_with_its_weight() -> None:
+def test_what_speaks_against_is_listed_with_its_weight() -> None:
     against = [{"id": "map", "log": "labels were mapped", "p": 0.05, "b": 0.5, "says": "the labels had been mapped"}]
     (reason,) = first("label 12 of [0, 10)", "labels were mapped", against=against).against
     assert (reason.text, reason.place) == ("the labels had been mapped", Place(0, 2))
     assert reason.weight < 0
 
 
-def test_a_clue_that_is_nearly_always_there_is_told_when_it_is_not() -> None:
+def test_a_clue_that_is_nearly_always_there_is_listed_when_it_is_missing() -> None:
     missing = {"id": "end-of-epoch", "log": "never printed", "p": 0.95, "b": 0.01}
     (reason,) = first("label 12 of [0, 10)", clues=[LABEL, missing]).against
     assert reason.text == "not seen: end of epoch"
@@ -87,25 +87,25 @@ def test_a_clue_that_is_often_missing_is_not_worth_a_line() -> None:
     assert first("label 12 of [0, 10)", clues=[LABEL, often]).against == ()
 
 
-def test_a_clue_that_could_not_be_seen_is_not_told_as_missing() -> None:
+def test_a_clue_that_could_not_be_seen_is_not_listed_as_missing() -> None:
     unseen = {"id": "frame", "native": "MklConvOp", "p": 0.95}
     assert first("label 12 of [0, 10)", clues=[LABEL, unseen]).against == ()
 
 
-def test_without_a_log_no_line_is_told_as_missing(knowledge: Knowledge) -> None:
+def test_without_a_log_no_line_is_listed_as_missing(knowledge: Knowledge) -> None:
     report = triage.analyze(exit_code="SIGABRT", top=50, knowledge=knowledge)
     assert report.diagnoses
-    assert [(told.cause, reason.text) for told in report.diagnoses for reason in told.against] == []
+    assert [(d.cause, reason.text) for d in report.diagnoses for reason in d.against] == []
 
 
-def test_another_system_is_told() -> None:
+def test_a_cause_of_another_system_is_named_as_such() -> None:
     facts = {"environment": Environment(os="linux")}
     (reason,) = first("label 12 of [0, 10)", applies={"os": ["windows", "macos"]}, facts=facts).against
     assert reason.text == "this cause is known on windows, macos only"
     assert reason.weight == OTHER_SYSTEM
 
 
-def test_a_line_that_another_cause_explains_is_told_as_such() -> None:
+def test_a_line_that_another_cause_explains_is_shown_as_explained() -> None:
     late = {"id": "late", "log": "the second words", "p": 0.9, "b": 0.01, "consequence_of": ["a.root"]}
     own = {"id": "own", "log": "the third words", "p": 0.9, "b": 0.01}
     knowledge = known(
@@ -116,9 +116,9 @@ def test_a_line_that_another_cause_explains_is_told_as_such() -> None:
         {"a.root": 0.02, "b.late": 0.3},
     )
     report = diagnose(crash_of("label 12 of [0, 10)", "the second words", "the third words"), knowledge, version="t")
-    (told,) = [d for d in report.diagnoses if d.cause == "b.late"]
-    assert told.against[0].text == "'the second words' is explained by a.root"
-    assert told.against[0].weight == 0.0
+    (late_one,) = [d for d in report.diagnoses if d.cause == "b.late"]
+    assert late_one.against[0].text == "'the second words' is explained by a.root"
+    assert late_one.against[0].weight == 0.0
 
 
 # the fix
@@ -130,15 +130,15 @@ def step(do: str, **more: Any) -> dict[str, Any]:
 
 def test_a_fix_is_filled_with_what_was_caught_and_what_follows_from_it() -> None:
     fix = [step("Label {label}: {label_advice}", otherwise="Map the labels.", run="grep {label} labels.txt")]
-    (told,) = first("label 12 of [0, 10)", fix=fix).fix
-    assert told.do.startswith("Label 12: Label 12 needs a last layer of at least 13 units")
-    assert told.run == "grep 12 labels.txt"
+    (filled,) = first("label 12 of [0, 10)", fix=fix).fix
+    assert filled.do.startswith("Label 12: Label 12 needs a last layer of at least 13 units")
+    assert filled.run == "grep 12 labels.txt"
 
 
 def test_a_fix_that_cannot_be_filled_says_it_without_numbers() -> None:
     fix = [step("Lower it to {largest_batch}.", otherwise="Lower it.", run="echo {largest_batch}")]
-    (told,) = first("label 12 of [0, 10)", fix=fix).fix
-    assert (told.do, told.run) == ("Lower it.", None)
+    (filled,) = first("label 12 of [0, 10)", fix=fix).fix
+    assert (filled.do, filled.run) == ("Lower it.", None)
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ def test_the_command_of_a_fix_names_no_script_where_a_command_was_run_as_given()
     assert fix.run == "python SCRIPT"
 
 
-def test_a_fix_that_can_be_said_in_no_way_is_left_out() -> None:
+def test_a_fix_that_needs_an_unknown_value_is_left_out() -> None:
     assert first("label 12 of [0, 10)", fix=[step("Lower it to {largest_batch}."), step("Wait.")]).fix[0].do == "Wait."
 
 
@@ -195,7 +195,7 @@ def test_no_evidence_makes_anything_certain() -> None:
     assert first(*(f"telling words {n}" for n in range(5)), clues=sure).confidence == 0.99
 
 
-def test_causes_are_told_in_order_and_only_as_many_as_asked_for() -> None:
+def test_causes_are_listed_in_order_and_only_as_many_as_asked_for() -> None:
     signatures = {
         f"{slug}/x": signature_data(title=slug, cause=f"{slug}.x", clues=[{**LABEL, "p": p}])
         for slug, p in (("a", 0.3), ("b", 0.9), ("c", 0.6))
@@ -205,7 +205,7 @@ def test_causes_are_told_in_order_and_only_as_many_as_asked_for() -> None:
     assert [(d.rank, d.cause) for d in report.diagnoses] == [(1, "b.x"), (2, "c.x")]
 
 
-def test_what_is_less_likely_than_one_percent_is_not_told() -> None:
+def test_a_cause_less_likely_than_one_percent_is_left_out() -> None:
     faint = {"id": "faint", "log": "label", "p": 0.2, "b": 0.1}
     signatures = {
         "a/x": signature_data(title="a", cause="a.x", clues=[LABEL]),

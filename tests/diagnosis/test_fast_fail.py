@@ -30,7 +30,7 @@ def test_an_abort_without_a_log_is_unknown_with_modest_candidates(knowledge: Kno
     assert all(diagnosis.confidence < 0.5 for diagnosis in report.diagnoses)
 
 
-def test_where_only_the_code_is_known_the_next_command_is_told(knowledge: Knowledge) -> None:
+def test_where_only_the_code_is_known_the_next_command_is_given(knowledge: Knowledge) -> None:
     first = report_of("bare", knowledge).next[0].ask
     assert "plain console" in first
     assert "TF_CPP_MIN_LOG_LEVEL=0" in first

@@ -1,4 +1,4 @@
-"""What only a program that we ran tells: who killed it, that it was interrupted or hung, how its processes were made.
+"""What only a run under triage shows: who killed it, that it was interrupted or hung, how its processes were made.
 
 `rerun` is what marks such a crash: the words after `triage run`.
 """
@@ -51,7 +51,7 @@ def live(*lines: str, **facts: Any) -> Crash:
     return crash_of(*lines, rerun=RERUN, **facts)
 
 
-def told(crash: Crash, knowledge: Knowledge) -> Report:
+def diagnosed(crash: Crash, knowledge: Knowledge) -> Report:
     return diagnose(crash, knowledge, version="test")
 
 
@@ -79,7 +79,7 @@ def test_no_log_makes_a_kill_without_a_count_a_diagnosis_of_memory(knowledge, na
     sigkill = (Process(4711, "main", "train.py", exit_status("SIGKILL")),)
     for figures in (memory(0.3, 0), memory(0.85, None), Memory()):
         seen = crash._replace(processes=sigkill, primary=0, memory=figures, rerun=RERUN)
-        report = told(seen, knowledge)
+        report = diagnosed(seen, knowledge)
         assert all(d.confidence < SURE for d in report.diagnoses if d.cause == MEMORY)
         assert sum(d.confidence for d in report.diagnoses) + report.unknown_confidence <= 1.001
 
@@ -89,30 +89,30 @@ SHOUTING = ("Reason:   OOMKilled", "Container killed by YARN for exceeding memor
 
 @pytest.mark.parametrize("figures", [memory(0.3, 0), memory(0.9, 0), memory(None, 0), Memory()], ids=str)
 def test_such_a_kill_stays_a_guess(knowledge, figures):
-    report = told(live(*SHOUTING, exit="SIGKILL", memory=figures), knowledge)
+    report = diagnosed(live(*SHOUTING, exit="SIGKILL", memory=figures), knowledge)
     assert (report.verdict, report.diagnoses[0].cause) == (UNCERTAIN, MEMORY)
 
 
 @pytest.mark.parametrize("figures", [memory(0.3, 1), memory(None, 2), memory(0.97, 0), memory(0.91, None)], ids=str)
 def test_a_count_or_a_peak_at_the_limit_makes_it_a_diagnosis(knowledge, figures):
-    report = told(live(*SHOUTING, exit="SIGKILL", memory=figures), knowledge)
+    report = diagnosed(live(*SHOUTING, exit="SIGKILL", memory=figures), knowledge)
     assert (report.verdict, report.diagnoses[0].cause) == (DIAGNOSED, MEMORY)
 
 
 def test_a_pasted_log_is_believed_because_nothing_else_was_seen(knowledge):
-    assert told(crash_of(*SHOUTING, exit="SIGKILL"), knowledge).verdict == DIAGNOSED
+    assert diagnosed(crash_of(*SHOUTING, exit="SIGKILL"), knowledge).verdict == DIAGNOSED
 
 
 @pytest.mark.parametrize("exit", ["SIGSEGV", "SIGABRT", "1"])
 def test_another_end_is_not_touched_by_that_rule(exit):
     signatures = {"a/a": signature_data(cause=MEMORY, clues=[{"log": "no memory left", "p": 0.99, "b": 0.0001}])}
-    report = told(live("no memory left", exit=exit), known(signatures, {MEMORY: 0.3}))
+    report = diagnosed(live("no memory left", exit=exit), known(signatures, {MEMORY: 0.3}))
     assert report.verdict == DIAGNOSED
 
 
 def test_another_cause_of_a_kill_is_not_touched_by_it():
     signatures = {"a/a": signature_data(cause="a.a", clues=[{"log": "time limit reached", "p": 0.99, "b": 0.0001}])}
-    report = told(live("time limit reached", exit="SIGKILL"), known(signatures, {"a.a": 0.3}))
+    report = diagnosed(live("time limit reached", exit="SIGKILL"), known(signatures, {"a.a": 0.3}))
     assert report.verdict == DIAGNOSED
 
 
@@ -121,7 +121,7 @@ def test_another_cause_of_a_kill_is_not_touched_by_it():
 
 @pytest.mark.parametrize("errors", [(), (error("KeyboardInterrupt"),), (error("KeyboardInterrupt"),) * 2], ids=len)
 def test_a_run_that_was_interrupted_did_not_crash(knowledge, errors):
-    report = told(live("Epoch 1/3", exit="SIGINT", exceptions=errors), knowledge)
+    report = diagnosed(live("Epoch 1/3", exit="SIGINT", exceptions=errors), knowledge)
     assert (report.verdict, report.diagnoses, report.next) == (NO_CRASH, (), ())
     assert report.summary == "It was interrupted (SIGINT, Ctrl-C); nothing crashed."
 
@@ -130,7 +130,7 @@ def test_an_error_beside_the_interrupt_is_still_an_error(knowledge):
     errors = (error("ValueError"), error("KeyboardInterrupt"))
     crash = live("x", exit="SIGINT", exceptions=errors)
     assert not interrupted(crash)
-    assert told(crash, knowledge).verdict != NO_CRASH
+    assert diagnosed(crash, knowledge).verdict != NO_CRASH
 
 
 def test_a_keyboard_interrupt_without_the_signal_is_an_exception_like_others():
@@ -138,7 +138,7 @@ def test_a_keyboard_interrupt_without_the_signal_is_an_exception_like_others():
 
 
 def test_exit_code_0_is_not_called_an_interrupt(knowledge):
-    assert "interrupted" not in told(crash_of("done", exit="0"), knowledge).summary
+    assert "interrupted" not in diagnosed(crash_of("done", exit="0"), knowledge).summary
 
 
 # ---------------------------------------------------------------- hung
@@ -160,13 +160,13 @@ IN_TENSORFLOW = crashed_thread(
 
 
 def test_a_hang_without_a_known_cause_is_called_one():
-    report = told(hanging((WAITING,)), known({"a/a": signature_data()}))
+    report = diagnosed(hanging((WAITING,)), known({"a/a": signature_data()}))
     assert (report.verdict, report.summary) == (UNKNOWN, "It hung, and where it stands does not name the cause.")
 
 
 def test_a_hang_with_a_known_cause_has_its_title():
     data = signature_data(title="The lock was held", cause="a.a", clues=[{"native": "nsync_mu_lock", "p": 0.9}])
-    report = told(hanging((IN_TENSORFLOW,)), known({"a/a": data}, {"a.a": 0.3}))
+    report = diagnosed(hanging((IN_TENSORFLOW,)), known({"a/a": data}, {"a.a": 0.3}))
     assert (report.verdict, report.summary) == (DIAGNOSED, "The lock was held.")
 
 
@@ -234,7 +234,7 @@ def test_of_a_hang_any_process_may_be_the_forked_one():
     assert isinstance(found(family(None, "tensorflow", ended=STILL_RUNNING), FORKED), Hit)
 
 
-def test_a_log_does_not_tell_how_processes_were_made():
+def test_a_log_does_not_show_how_processes_were_made():
     assert found(crash_of("x", exit="139"), FORKED) is UNSEEN
     assert found(family(None, "tensorflow", primary=1)._replace(rerun=None), FORKED) is UNSEEN
 
@@ -242,7 +242,7 @@ def test_a_log_does_not_tell_how_processes_were_made():
 def test_a_forked_worker_that_hangs_is_recognised_by_our_signatures(knowledge):
     stuck = Process(4712, "worker", exit=STILL_RUNNING, threads=(IN_TENSORFLOW,), forked_with="tensorflow")
     main = Process(4711, "main", exit=STILL_RUNNING, threads=(WAITING,))
-    report = told(Crash(processes=(main, stuck), primary=1, rerun=RERUN), knowledge)
+    report = diagnosed(Crash(processes=(main, stuck), primary=1, rerun=RERUN), knowledge)
     assert (report.verdict, report.diagnoses[0].cause) == (DIAGNOSED, "native.fork-after-init")
 
 
@@ -260,7 +260,7 @@ def test_a_forked_worker_that_is_not_in_tensorflow_is_no_proof_of_it(knowledge, 
     """What its parent's threads do says nothing about the worker."""
     worker = Process(4712, "worker", exit=STILL_RUNNING, threads=(WORKER_THAT_SLEEPS,), forked_with=forked_with)
     main = Process(4711, "main", exit=STILL_RUNNING, threads=(WAITING, of_the_parent))
-    report = told(Crash(processes=(main, worker), primary=1, rerun=RERUN), knowledge)
+    report = diagnosed(Crash(processes=(main, worker), primary=1, rerun=RERUN), knowledge)
     assert report.verdict == UNKNOWN
     assert all(one.confidence < 0.5 for one in report.diagnoses)
 
@@ -273,14 +273,14 @@ def test_a_worker_that_computes_with_a_tensorflow_of_its_own_is_no_proof_of_it(k
     )
     worker = Process(4712, "worker", exit=STILL_RUNNING, threads=(computes,))
     main = Process(4711, "main", exit=STILL_RUNNING, threads=(WAITING,))
-    report = told(Crash(processes=(main, worker), rerun=RERUN), knowledge)
+    report = diagnosed(Crash(processes=(main, worker), rerun=RERUN), knowledge)
     assert all(one.confidence < 0.5 for one in report.diagnoses)
 
 
 def test_a_forked_worker_whose_stack_could_not_be_read_is_a_guess(knowledge):
     worker = Process(4712, "worker", exit=STILL_RUNNING, forked_with="tensorflow")
     main = Process(4711, "main", exit=STILL_RUNNING, threads=(WAITING,))
-    report = told(Crash(processes=(main, worker), primary=1, rerun=RERUN), knowledge)
+    report = diagnosed(Crash(processes=(main, worker), primary=1, rerun=RERUN), knowledge)
     assert report.verdict != DIAGNOSED and report.diagnoses[0].confidence <= 0.5
 
 
@@ -435,7 +435,9 @@ WORDS = {"id": "words", "log": "the telling words", "p": 0.9, "b": 0.01}
 
 def asked(crash: Crash, *clues: dict[str, Any], **tables: Any) -> list[tuple[str, str | None]]:
     knowledge = known({"a/a": signature_data(cause="a.a", clues=[{"p": 0.9, "b": 0.01, **c} for c in clues])}, **tables)
-    return [(question.ask, question.run.line() if question.run else None) for question in told(crash, knowledge).next]
+    return [
+        (question.ask, question.run.line() if question.run else None) for question in diagnosed(crash, knowledge).next
+    ]
 
 
 @pytest.mark.parametrize("kind", SEEN_LIVE)
@@ -465,11 +467,11 @@ def test_a_hidden_log_of_a_program_that_we_cannot_run_again_is_not_asked_for():
 
 def test_a_diagnosis_does_not_ask_for_the_hidden_log():
     signatures = {"a/a": signature_data(cause="a.a", clues=[WORDS])}
-    report = told(hidden(live("the telling words", exit="139")), known(signatures, {"a.a": 0.5}))
+    report = diagnosed(hidden(live("the telling words", exit="139")), known(signatures, {"a.a": 0.5}))
     assert (report.verdict, report.next) == (DIAGNOSED, ())
 
 
-def test_advice_to_get_a_stack_is_not_given_to_one_who_has_it():
+def test_advice_to_run_it_under_triage_is_not_given_after_such_a_run():
     page = {"means": "x", "next": "Look at its stack.", "remedy": "run-under-triage", "causes": ["a.a"]}
     pages = {"statuses": {"SIGSEGV": page}}
     crash = live("nothing known", exit="139", threads=(crashed_thread(native=("strlen",)),))

@@ -1,4 +1,4 @@
-"""What came closest where nothing decides: what was seen of it, and the clue that failed."""
+"""The signatures that came closest where nothing decides: what was seen of them, and the clue that is missing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What to find out next where the evidence does not decide: few questions, those first that separate most."""
+"""What to find out next where the evidence does not decide: few questions, the most useful first."""
 
 from __future__ import annotations
 

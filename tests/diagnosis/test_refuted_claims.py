@@ -1,4 +1,4 @@
-"""What a person has perhaps read about a crash: one line says why it is not that, and nothing where it may be that."""
+"""Claims that people read about a crash: one line says what is true, and nothing where the claim may hold."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def test_a_full_stack_is_not_denied(knowledge):
 
 
 def test_a_failed_check_may_well_be_a_shape(knowledge):
-    told = claims_of(knowledge, "F tensorflow/core/util/tensor_format.h:428] Check failed: index >= 0", "0xC0000409")
-    assert 3 not in told
+    shown = claims_of(knowledge, "F tensorflow/core/util/tensor_format.h:428] Check failed: index >= 0", "0xC0000409")
+    assert 3 not in shown
 
 
 @pytest.mark.parametrize("name", ["fit-2.21.log"])
@@ -44,7 +44,7 @@ def test_nothing_is_said_where_nothing_died(knowledge, name):
     assert report.hearsay == ()
 
 
-def test_a_crash_without_tensorflow_is_not_told_about_its_shapes(knowledge):
+def test_a_crash_without_tensorflow_gets_no_line_about_shapes(knowledge):
     assert claims_of(knowledge, "Segmentation fault", 139) == []
 
 

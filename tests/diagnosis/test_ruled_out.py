@@ -1,4 +1,4 @@
-"""What a person would suspect here, and why it is not that."""
+"""Causes that a person would suspect, and why it is not them."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_a_hallmark_without_a_sentence_is_named() -> None:
     assert found == (RuledOut("b.suspect", "there is no sign of it (hallmark)"),)
 
 
-def test_what_is_told_as_a_diagnosis_is_not_ruled_out() -> None:
+def test_a_diagnosis_is_not_also_ruled_out() -> None:
     knowledge = knowledge_with({**HALLMARK, "b": 0.01})
     report = diagnose(crash_of("the telling words", "its own words", exit="139"), knowledge, version="test")
     assert "b.suspect" in [d.cause for d in report.diagnoses]

@@ -28,7 +28,7 @@ def test_the_title_counts_the_claims_by_grade() -> None:
     assert page_of({"issue": "x#1"}).title == ("3 claims: 1 reproduced, 0 partly, 0 different, 1 refuted, 1 untested")
 
 
-def test_each_document_is_told_by_verdict_and_what_holds_comes_first() -> None:
+def test_each_document_is_listed_by_verdict_and_what_holds_comes_first() -> None:
     sections = page_of({"issue": "x#1"}).sections
     assert sections[:3] == (
         ("a.txt  Why it dies: holds", ("2. It is a signal. Really: It is.",)),
@@ -43,10 +43,10 @@ def test_a_claim_names_the_signatures_that_cite_it() -> None:
 
 
 def test_a_claim_of_ours_names_what_it_speaks_for_and_where_it_is_tried(knowledge: Knowledge) -> None:
-    told = [entry for _, entries in triage.sources(knowledge).sections for entry in entries]
-    dtype = next(entry for entry in told if entry.startswith("21. "))
+    listed = [entry for _, entries in triage.sources(knowledge).sections for entry in entries]
+    dtype = next(entry for entry in listed if entry.startswith("21. "))
     assert dtype.endswith("(see dtype/mismatch; tried in fixtures/claims/algorithm.py)")
-    assert next(entry for entry in told if entry.startswith("57. ")).endswith("(needs a GPU)")
+    assert next(entry for entry in listed if entry.startswith("57. ")).endswith("(needs a GPU)")
 
 
 def test_sources_outside_documents_come_last() -> None:
@@ -56,7 +56,7 @@ def test_sources_outside_documents_come_last() -> None:
     )
 
 
-def test_ours_tells_every_claim_once(knowledge: Knowledge) -> None:
+def test_our_page_lists_every_claim_once(knowledge: Knowledge) -> None:
     page = triage.sources(knowledge)
     claims = [entry for _, entries in page.sections[:-1] for entry in entries]
     assert len(claims) == len(knowledge.documents["claims"])

@@ -226,10 +226,8 @@ FAILURES = {
 
 
 @pytest.mark.parametrize(("text", "line"), FAILURES.values(), ids=FAILURES)
-def test_a_text_with_a_word_of_failure_is_never_told_that_it_holds_none(
-    text: str, line: int, knowledge: Knowledge
-) -> None:
-    """Each stands alone, and behind notices that do have such words but mean nothing."""
+def test_the_summary_never_denies_a_word_of_failure_that_is_there(text: str, line: int, knowledge: Knowledge) -> None:
+    """Each alone, and after notices that have such words and mean nothing."""
     notices = (LOGS / "healthy" / "import_only-2.21.log").read_text("utf-8").splitlines()[:3]
     for before in ([], notices):
         report = triage.analyze("\n".join([*before, text]).encode(), knowledge=knowledge)
@@ -239,7 +237,7 @@ def test_a_text_with_a_word_of_failure_is_never_told_that_it_holds_none(
 
 
 def test_a_notice_is_no_word_of_failure() -> None:
-    """The knowledge calls it harmless, so the line that it stands in does not speak of one either."""
+    """The knowledge calls it harmless, so its line is no word of trouble either."""
     signatures = {"a/strong": signature_data(cause="a.a", clues=[STRONG])}
     harmless = known(signatures, noise={"noise": ["could not find a card"], "life": []})
     log = ("could not find a card", "loading", "building", "reading")
@@ -257,18 +255,18 @@ def test_a_healthy_log_with_exit_code_0_is_no_crash(log: Path) -> None:
 # what could not be looked at
 
 
-def test_what_the_inputs_do_not_hold_is_told() -> None:
-    told = " ".join(sentences(with_all_gaps(crash_of("x"), known({"a/a": signature_data()})).gaps))
+def test_what_the_inputs_do_not_hold_is_a_gap() -> None:
+    listed = " ".join(sentences(with_all_gaps(crash_of("x"), known({"a/a": signature_data()})).gaps))
     for missing in ("exit status", "native stack", "Python stack", "memory"):
-        assert missing in told
+        assert missing in listed
 
 
-def test_what_the_inputs_do_hold_is_not_told() -> None:
+def test_what_the_inputs_do_hold_is_not_a_gap() -> None:
     thread = crashed_thread(native=("raise",), python=("train.py:main",))
     crash = crash_of("x", exit="139", threads=(thread,), memory=Memory(peak_bytes=1))
     assert with_all_gaps(crash, known({"a/a": signature_data()})).gaps == ()
 
 
-def test_a_part_that_was_not_read_is_told_first() -> None:
+def test_a_part_that_was_not_read_is_mentioned_first() -> None:
     gap = Gap("input", "left-out", detail="9 lines in the middle")
     assert with_all_gaps(crash_of("x", gaps=(gap,)), known({})).gaps[0] == gap

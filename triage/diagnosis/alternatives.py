@@ -18,14 +18,14 @@ from triage.knowledge.database import Knowledge
 from triage.phrases import Phrase, fill, placeholders, without_values
 from triage.report import UNCERTAIN, UNKNOWN, Diagnosis, Near, RefutedClaim, RuledOut, Verdict
 
-# Of the usual causes of a status only the first ones come to a person's mind.
+# People suspect only the first few of a status's usual causes.
 _SUSPECTED = 5
 
 # ---------------------------------------------------------------- ruled out
 
 # A cause this likely is an alternative, not ruled out.
 STILL_POSSIBLE = 0.05
-# Only a clue that is nearly always there says something by its absence.
+# Only a clue that is nearly always there means something when it is missing.
 NEARLY_ALWAYS = 0.9
 _MOST_RULED_OUT = 4
 
@@ -33,7 +33,7 @@ _MOST_RULED_OUT = 4
 def ruled_out(
     crash: Crash, knowledge: Knowledge, ranking: Ranking, diagnoses: tuple[Diagnosis, ...]
 ) -> tuple[RuledOut, ...]:
-    """Suspects with a reason: those whose clue was seen but is explained away, and the usual ones for this status."""
+    """Causes that people would suspect, and why they are out: their clue has another explanation, or is missing."""
     diagnosed = {diagnosis.cause for diagnosis in diagnoses}
     suspects = _suspects(crash, knowledge)
     found: dict[str, str] = {}
@@ -71,7 +71,7 @@ def _contradiction(scored: Scored) -> str:
 
 
 def _figure(term: Term) -> tuple[object, ...]:
-    """What a clue is about: those that measure the same thing have caught the same values; any other stands alone."""
+    """What a clue is about. Clues that measure the same thing have the same values; any other is about itself alone."""
     assert isinstance(term.finding, Hit)
     measured = term.finding.place is None and term.finding.values
     return (term.clue.kind, *term.finding.values.items()) if measured else (term.clue.id,)
@@ -98,7 +98,7 @@ def _missing_hallmark(ranking: Ranking, cause: str) -> str:
 
 
 def _no_sign(clue: Clue) -> str:
-    """That a clue is missing, as a sentence that cannot be read the other way round."""
+    """A sentence that a clue is missing, worded so that nobody reads it the other way round."""
     if clue.says and not placeholders(clue.says):
         return f"nothing shows that {clue.says}"
     return f"there is no sign of it ({in_words(clue)})"
@@ -108,7 +108,7 @@ def _no_sign(clue: Clue) -> str:
 
 _MOST_NEAR = 3
 _CLUES = 2
-# A hit that says less than this is seen with everything.
+# Hits that weigh less than this turn up in all sorts of crashes.
 _TELLING = 2.0
 _SHORTEST_QUOTE = 8
 # What a clue that could not be looked for would need.
@@ -140,7 +140,7 @@ def nearest(facts: Facts, knowledge: Knowledge, ranking: Ranking, verdict: Verdi
 
 
 def _is_telling(term: Term) -> bool:
-    """Whether a hit is about this failure: where it happened is not, and its exit status has many causes."""
+    """Whether a hit points at this failure; where it happened does not, and an exit status has many causes."""
     return not KINDS[term.clue.kind].is_setting and not _is_exit(term) and term.weight >= _TELLING
 
 
@@ -157,7 +157,7 @@ def _usual(crash: Crash, knowledge: Knowledge) -> tuple[str, ...]:
 
 
 def _best_of(cause: str, ranking: Ranking) -> Scored | None:
-    """The cause's signature of which most was seen; one that the facts contradict is not near."""
+    """The cause's signature that most was seen of; one that the facts contradict did not come close."""
     own = [s for s in ranking.scored if s.signature.cause == cause and not s.against and not s.on_other_system]
     return max(own, key=lambda s: (bool(s.hits), s.score), default=None)
 
@@ -176,20 +176,20 @@ def _near(scored: Scored, facts: Facts) -> Near:
 
 
 def _seen(term: Term) -> str:
-    """A clue that was seen; of an exit status only itself, since what it would mean here is not certain."""
+    """A clue that was seen. An exit status is only named: what it means here is not certain."""
     assert isinstance(term.finding, Hit)
     return term.finding.quote if _is_exit(term) else shown(term)
 
 
 def _missing(term: Term, facts: Facts) -> str:
-    """A clue that failed: it was looked for in vain, or could not be looked for."""
+    """A clue that is missing, or that could not be looked for."""
     if isinstance(term.finding, Unseen) and (missing := facts.missing(term.clue)):
         return f"would need {NEEDS[missing[0].what]}: {_sought(term.clue)}"
     return f"not seen: {_sought(term.clue)}"
 
 
 def _sought(clue: Clue) -> str:
-    """What a clue looks for: its sentence with gaps for the values, else words of the message itself."""
+    """What a clue looks for: its sentence with gaps for the values, or words of the message itself."""
     if clue.says:
         return without_values(clue.says)
     texts = (text for kind, p in patterns_of(clue) if kind in ("log", "exception") for text in patterns.literals(p))
@@ -200,12 +200,12 @@ def _sought(clue: Clue) -> str:
 # ---------------------------------------------------------------- claims that do not hold here
 
 _MOST_CLAIMS = 2
-# A cause this likely may be the truth, and then the line that denies it would be wrong.
+# A cause this likely may be the real one, and then denying it would be wrong.
 _LIKELY = 0.2
 
 
 def refuted_claims(facts: Facts, knowledge: Knowledge, diagnoses: tuple[Diagnosis, ...]) -> tuple[RefutedClaim, ...]:
-    """What people read about such a crash and what holds instead; claims about a message come before a status."""
+    """Claims that people read about such a crash, and what is true; those about a message come first."""
     likely = {part for d in diagnoses if d.confidence >= _LIKELY for part in (d.cause, d.cause.split(".")[0])}
     fitting = [one for one in knowledge.claims if not likely.intersection(one.except_for) and _applies(one, facts)]
     fitting.sort(key=lambda one: one.when.kind == "exit")

@@ -14,7 +14,7 @@ from triage.knowledge.database import Knowledge
 from triage.phrases import Phrase, fill, placeholders, quote
 from triage.report import Diagnosis, Evidence
 
-# What is less likely than this helps nobody.
+# A cause less likely than this is not worth naming.
 LEAST_SHARE = 0.01
 # An absence that moves the score less than this is not worth a line.
 LEAST_AGAINST = -0.4
@@ -97,7 +97,7 @@ def in_words(clue: Clue) -> str:
 
 
 def _shorten(text: str) -> str:
-    """A quotation of bearable length; what is left of the input's words is still the input's."""
+    """A quotation cut to a readable length; it stays marked as the input's words."""
     short = " ".join(text.split())
     short = short if len(short) <= _QUOTE_LENGTH else short[: _QUOTE_LENGTH - 1].rstrip() + "…"
     return text if short == text else quote(short) if isinstance(text, Phrase) else short

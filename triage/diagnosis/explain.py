@@ -1,5 +1,5 @@
-"""Pages for everything a person may have in hand (an exit code, a signal, an exception, a cause, a signature), and for
-what the knowledge rests on."""
+"""The pages of `triage explain` (an exit code, a signal, an exception, a cause, a family, a signature) and of `triage
+signatures sources`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Sections = list[tuple[str, tuple[str, ...]]]
 
 
 class UnknownTopic(Exception):
-    """Nothing is known by this name; `near` are names that are close to it."""
+    """No page has this name; `near` holds similar names."""
 
     def __init__(self, topic: str, near: list[str]) -> None:
         super().__init__(topic)
@@ -30,7 +30,7 @@ class UnknownTopic(Exception):
 
 
 def explain(topic: str, knowledge: Knowledge) -> Page:
-    """The page for a topic; raises UnknownTopic with what was perhaps meant."""
+    """The page for a topic; raises UnknownTopic with similar names."""
     wanted = topic.strip()
     if wanted in knowledge.causes:
         return _cause_page(knowledge.causes[wanted], knowledge)
@@ -106,7 +106,7 @@ def _status_page(status: ExitStatus, asked: str, knowledge: Knowledge) -> Page:
 
 
 def _add_ending(sections: Sections, page: Mapping[str, Any]) -> None:
-    """What statuses and exceptions end with: what to look for, what to do, where it is documented."""
+    """The last sections of statuses and exceptions: what to look for, what to do, where it is documented."""
     if page.get("look"):
         looks = tuple(f"{number}. {text}" for number, text in enumerate(page["look"], 1))
         sections.append(("what to look for, in this order", looks))
@@ -117,7 +117,7 @@ def _add_ending(sections: Sections, page: Mapping[str, Any]) -> None:
 
 
 def _spellings(status: ExitStatus) -> tuple[str, ...]:
-    """The other ways in which the same status is written."""
+    """Other ways to write the same status."""
     if status.ntstatus is not None:
         signed = status.ntstatus - (1 << 32) if status.ntstatus >= 1 << 31 else status.ntstatus
         return (f"Also written 0x{status.ntstatus:08X}, {signed} and {status.ntstatus}.",)
@@ -190,7 +190,7 @@ _SOURCE_WORDS = {"issue": "reports", "reproducer": "scripts", "document": "claim
 
 
 def _cause_page(cause: Cause, knowledge: Knowledge) -> Page:
-    """What happens inside, how it shows and ends, how to be sure, the fix, the neighbours, and on what grounds."""
+    """What happens inside, how it shows and ends, how to be sure, the fix, similar causes, and the proof."""
     page = cause.page
     own = [s for s in knowledge.signatures.values() if s.cause == cause.slug]
     sections: Sections = [
@@ -233,7 +233,7 @@ def _documents(page: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _listed(text: str | list[str] | None) -> tuple[str, ...]:
-    """A text as it is, several with a dash each."""
+    """One text as it is, several with a dash each."""
     if isinstance(text, list):
         return tuple(f"- {one}" for one in text)
     return (text,) if text else ()
@@ -248,8 +248,8 @@ def _numbered(text: str | list[str] | None) -> tuple[str, ...]:
 def _endings(page: Mapping[str, Any], own: list[Signature]) -> tuple[str, ...]:
     """The exit statuses that the page names, else those that the cause's signatures look for."""
     names = page.get("exits") or list(dict.fromkeys(name for s in own for clue in s.clues for name in _expected(clue)))
-    told = [_WITHOUT_STATUS.get(name) or _label(name) for name in names]
-    return ("; ".join(told),) if told else ()
+    endings = [_WITHOUT_STATUS.get(name) or _label(name) for name in names]
+    return ("; ".join(endings),) if endings else ()
 
 
 def _label(name: str) -> str:
@@ -258,7 +258,7 @@ def _label(name: str) -> str:
 
 
 def _expected(clue: Clue) -> Iterator[str]:
-    """The exit statuses a clue looks for, also those inside a combinator."""
+    """The exit statuses that a clue looks for, those inside a combinator included."""
     if isinstance(clue.sought, ExitSeen):
         yield from clue.sought.statuses
     for inner in clue.inner:
@@ -298,7 +298,7 @@ _VERDICTS = {
 
 
 def sources_page(knowledge: Knowledge) -> Page:
-    """Every document's claims by verdict with what stands behind each, then the sources outside documents."""
+    """Every document's claims by verdict, each with its proof, then the sources outside documents."""
     cited: dict[int, list[str]] = defaultdict(list)
     others: list[str] = []
     for signature in sorted(knowledge.signatures.values(), key=lambda s: s.id):
@@ -320,18 +320,18 @@ def sources_page(knowledge: Knowledge) -> Page:
                 sections.append((f"{heading}: {verdict}", tuple(entries)))
     sections.append(("outside these documents", tuple(others)))
     counts = {grade: sum(claim["grade"] == grade for claim in claims.values()) for grade in _VERDICTS}
-    told = ", ".join(f"{count} {grade}" for grade, count in counts.items())
-    return Page(f"{len(claims)} claims: {told}", tuple(sections), Command(("triage", "signatures", "list")))
+    by_grade = ", ".join(f"{count} {grade}" for grade, count in counts.items())
+    return Page(f"{len(claims)} claims: {by_grade}", tuple(sections), Command(("triage", "signatures", "list")))
 
 
 def _entry(number: int, claim: Mapping[str, Any], cited: list[str]) -> str:
-    """A claim, what really happens, and the signatures and the reproducer behind that."""
-    behind = [f"see {', '.join(dict.fromkeys([*(claim.get('supports') or ()), *cited]))}"]
-    behind = [] if behind == ["see "] else behind
+    """A claim, what really happens, and the signatures and the reproducer that show it."""
+    proof = [f"see {', '.join(dict.fromkeys([*(claim.get('supports') or ()), *cited]))}"]
+    proof = [] if proof == ["see "] else proof
     if "reproducer" in claim:
-        behind.append(f"tried in {claim['reproducer']}")
+        proof.append(f"tried in {claim['reproducer']}")
     if "not_run" in claim:
-        behind.append(claim["not_run"])
+        proof.append(claim["not_run"])
     if "also_in" in claim:
-        behind.append(f"also in {', '.join(claim['also_in'])}")
-    return f"{number}. {claim['says']} Really: {claim['outcome']}" + (f" ({'; '.join(behind)})" if behind else "")
+        proof.append(f"also in {', '.join(claim['also_in'])}")
+    return f"{number}. {claim['says']} Really: {claim['outcome']}" + (f" ({'; '.join(proof)})" if proof else "")

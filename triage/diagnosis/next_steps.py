@@ -1,8 +1,8 @@
-"""What to find out next: the missing evidence from which most is to be learned, for the least trouble.
+"""What to find out next: the missing evidence that would teach us most for the least trouble.
 
 The gain of a question is the expected drop in entropy over the leading causes and "unknown", EIG = H(P) - sum over
-answers o of P(o) H(P|o). An answer is one of the clues that it can bring, or none of them: P(clue | cause) is its p
-where the cause has it, else its b.
+answers o of P(o) H(P|o). An answer is one of the clues that it can reveal, or none: P(clue | cause) is the clue's p
+where the cause has that clue, else its b.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from triage.report import DIAGNOSED, Question, Verdict
 
 _MOST = 3
 _LEADING = 8
-# Less than this is learned by chance.
+# A smaller gain is noise.
 _LEAST_GAIN = 1e-4
-# For what could not be seen: what to ask.
+# How to ask for what could not be seen.
 ASK: Mapping[Observable, str] = {
     "exit status": "With which exit code or signal did it end?",
     "log": "What does TensorFlow's own log say up to the end?",
@@ -44,7 +44,7 @@ COMMANDS: Mapping[Way, Command] = {
     "run again": Command(("triage", "run", "SCRIPT")),
     "run again with log": Command(("triage", "run", "--tf-log", "SCRIPT")),
 }
-# How much trouble an answer is: to say what one saw, to look something up, to let it crash once more.
+# How much trouble an answer is: remembering a number, looking something up, crashing once more.
 TROUBLE: Mapping[Way, float] = {
     "say the exit code": 0.1,
     "read the kernel log": 1.0,
@@ -55,13 +55,13 @@ TROUBLE: Mapping[Way, float] = {
 
 
 def next_steps(facts: Facts, knowledge: Knowledge, ranking: Ranking, verdict: Verdict) -> tuple[Question, ...]:
-    """Questions for an undecided case, the most separating first; none when the cause is found."""
+    """Questions for an undecided case, the most useful first; none when the cause is found."""
     crash = facts.crash
     if verdict == DIAGNOSED:
         return ()
     advice = [*_hidden_log(crash), *_status_advice(crash, knowledge)]
     if crash.rerun is not None:
-        # A program that we ran has told everything else already, or cannot tell it.
+        # We ran the program ourselves: asking for more would only bring the same facts again.
         return tuple(advice[:_MOST])
     leading = ranking.causes[:_LEADING]
     worth: list[tuple[float, Question]] = []
@@ -73,7 +73,7 @@ def next_steps(facts: Facts, knowledge: Knowledge, ranking: Ranking, verdict: Ve
             )
             worth.append((gain / TROUBLE[request.way], question))
     worth.sort(key=lambda entry: -entry[0])
-    # One run answers all that it can answer, so a command is told once, with its best question.
+    # One run answers several questions at once, so each command appears once, with its best question.
     by_command: dict[Command | None, Question] = {}
     for _, question in worth:
         by_command.setdefault(question.run, question)
@@ -81,7 +81,7 @@ def next_steps(facts: Facts, knowledge: Knowledge, ranking: Ranking, verdict: Ve
 
 
 class Awaited(NamedTuple):
-    """A clue that a question may bring, and how often with the cause and without it."""
+    """A clue that an answer may reveal, and how often it shows with the cause and without it."""
 
     sought: Sought
     p: float
@@ -89,7 +89,7 @@ class Awaited(NamedTuple):
 
 
 def expected_gain(shares: Mapping[str, float], answers: Mapping[str, Awaited]) -> float:
-    """How much is learned, in nats, from a question whose answers are a clue of some causes, or none of them."""
+    """The expected gain, in nats, of a question whose answer is a clue of some of these causes or none."""
     causes = [*shares.values(), max(0.0, 1.0 - sum(shares.values()))]
     clues: dict[Sought, float] = {}
     for answer in answers.values():
@@ -99,7 +99,7 @@ def expected_gain(shares: Mapping[str, float], answers: Mapping[str, Awaited]) -
         own = [answers.get(cause) for cause in shares]
         likelihoods.append([one.p if one is not None and one.sought == sought else b for one in own] + [b])
     totals = [sum(column) for column in zip(*likelihoods, strict=True)]
-    # Answers exclude each other here; where their shares add up to more than all, they are scaled down.
+    # Answers exclude each other here; where their probabilities add up to more than 1, they are scaled down.
     likelihoods = [[x / max(1.0, total) for x, total in zip(row, totals, strict=True)] for row in likelihoods]
     likelihoods.append([max(0.0, 1.0 - total) for total in totals])
     joint = [[x * share for x, share in zip(row, causes, strict=True)] for row in likelihoods]
@@ -112,7 +112,7 @@ def _entropy(weights: list[float]) -> float:
 
 
 def _askable(leading: tuple[tuple[Scored, float], ...], facts: Facts) -> dict[Request, dict[str, Awaited]]:
-    """By what is missing: the most telling clue of each leading cause that could not be looked for."""
+    """For each thing that is missing, the most telling clue of each leading cause that needs it."""
     found: dict[Request, dict[str, Awaited]] = defaultdict(dict)
     for scored, _ in leading:
         cause = scored.signature.cause
@@ -143,7 +143,7 @@ def _only_raised(crash: Crash) -> bool:
 
 
 def _hidden_log(crash: Crash) -> list[Question]:
-    """The log that would decide was not printed: nothing else is worth trying first."""
+    """TensorFlow's own log was hidden: it decides most cases, so getting it comes first."""
     if crash.environment.hidden_log is None or crash.rerun is None:
         return []
     ask = f"What does TensorFlow's own log say? It was hidden ({crash.environment.hidden_log})."
@@ -152,7 +152,7 @@ def _hidden_log(crash: Crash) -> list[Question]:
 
 
 def _status_advice(crash: Crash, knowledge: Knowledge) -> list[Question]:
-    """What the page of this exit status says to do first; a program that we ran has done it."""
+    """What the page of this exit status says to do first, unless that was to run it under triage and we did."""
     if crash.exit is None or not crash.exit.is_death:
         return []
     page = knowledge.status_page(crash.exit)

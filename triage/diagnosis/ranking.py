@@ -28,7 +28,7 @@ OTHER_SYSTEM = -3.0
 SURE = 0.70
 # A hit this telling makes its cause a root that can explain other lines away.
 TELLING = 3.5
-# An answer as faint as this does not get surer.
+# An answer as weak as this is not made surer.
 _FAINT = 0.15
 # How sure an answer may be that is still a guess: just below SURE.
 _A_GUESS = 0.69
@@ -46,7 +46,7 @@ class Term(NamedTuple):
 
 
 class Scored(NamedTuple):
-    """A signature with its terms; `against` are those of clues that speak against it."""
+    """A signature with its terms; `against` holds those of its counter-clues."""
 
     signature: Signature
     terms: tuple[Term, ...]
@@ -74,7 +74,7 @@ class Ranking(NamedTuple):
 
     @property
     def named(self) -> tuple[tuple[Scored, float], ...]:
-        """The causes of which something was seen; where it happened is not yet something."""
+        """The causes with at least one clue seen that says what failed, not only where."""
         return tuple(
             (scored, share)
             for scored, share in self.causes
@@ -83,7 +83,7 @@ class Ranking(NamedTuple):
 
 
 class Matches(NamedTuple):
-    """What was found of every signature, in the order of its clues, before anything is weighed."""
+    """What was found for every clue of every signature, in order, before anything is weighed."""
 
     clues: Mapping[str, tuple[Finding, ...]]
     against: Mapping[str, tuple[Finding, ...]]
@@ -101,7 +101,7 @@ def match(facts: Facts, knowledge: Knowledge) -> Matches:
 
 
 def rank(matches: Matches, knowledge: Knowledge, crash: Crash) -> Ranking:
-    """The causes by probability, none surer than this crash lets us be."""
+    """The causes by probability, none surer than what could be seen allows."""
     return _cautious(rank_matches(matches, knowledge), crash)
 
 
@@ -114,7 +114,7 @@ def rank_matches(matches: Matches, knowledge: Knowledge) -> Ranking:
         held = best.get(one.signature.cause)
         if held is None or one.score > held.score:
             best[one.signature.cause] = one
-    # Causes that no signature describes yet are all part of "unknown": few signatures make a modest tool.
+    # Causes without a signature are part of "unknown": the fewer signatures, the more cautious the answer.
     unknown_prior = max(0.05, 1.0 - sum(knowledge.causes[cause].prior for cause in best))
     unknown_score = math.log(unknown_prior) + knowledge.calibration.weights.unknown
     highest = max([unknown_score, *(one.score for one in best.values())])
@@ -127,10 +127,10 @@ def rank_matches(matches: Matches, knowledge: Knowledge) -> Ranking:
 
 
 def _sharpened(ranking: Ranking, sharpness: float) -> Ranking:
-    """A first answer that rests on a clear line, as sure as labelled reports allow; the others less likely by as much.
+    """A first answer that rests on a clear line, made as sure as labelled reports allow; the others lose as much.
 
-    Answers from exit codes and everyday clues stay as modest as they are written: people who have nothing else file few
-    of the reports that this is fitted to.
+    Answers from exit codes and everyday clues stay as they are: people who have nothing else file few of the reports
+    that this is fitted to.
     """
     if not ranking.causes or sharpness == 1.0:
         return ranking
@@ -144,7 +144,7 @@ def _sharpened(ranking: Ranking, sharpness: float) -> Ranking:
 
 
 def _is_clear(term: Term) -> bool:
-    """Whether a hit is a telling line: an exit status, also as one of several signs, is not."""
+    """Whether a hit is a telling line; an exit status is not one, alone or among other signs."""
     if not isinstance(term.finding, Hit) or term.finding.is_exit or term.clue.kind == "memory":
         return False
     return weigh(term.clue, term.finding) >= TELLING
@@ -155,7 +155,7 @@ def _log_odds(share: float) -> float:
 
 
 def _cautious(ranking: Ranking, crash: Crash) -> Ranking:
-    """The ranking in which what cannot be known for sure stays a guess.
+    """The ranking with everything that cannot be known for sure kept below SURE.
 
     Where a part of a text was not read, the line that decides may be in it, whatever the rest says.
     """
@@ -177,7 +177,7 @@ def _killer_is_unknown(crash: Crash) -> bool:
 
 
 def weigh(clue: Clue, finding: Finding, weights: Weights = UNFITTED.weights) -> float:
-    """What a finding adds to the score of its signature."""
+    """How much a finding adds to the score of its signature."""
     if isinstance(finding, Hit):
         return weights.hits * _capped(math.log(clue.p / clue.b))
     if isinstance(finding, Absent):
@@ -186,7 +186,7 @@ def weigh(clue: Clue, finding: Finding, weights: Weights = UNFITTED.weights) -> 
 
 
 def _roots(knowledge: Knowledge, matches: Matches) -> set[str]:
-    """The causes that show by a telling clue of their own, and so can explain others' clues.
+    """The causes that have a telling clue of their own, and so can explain the clues of others.
 
     A clue that may be a consequence is its cause's own where none of the causes that would explain it shows.
     """

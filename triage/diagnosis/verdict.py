@@ -13,11 +13,11 @@ from triage.diagnosis.ranking import SURE, Ranking
 from triage.knowledge.database import Knowledge
 from triage.report import DIAGNOSED, NO_CRASH, UNCERTAIN, UNKNOWN, Diagnosis, Reliability, Verdict
 
-# A line that says this much for a cause, with no sign of life behind it, is trouble.
+# A line that weighs this much for a cause is trouble, unless a sign of life follows it.
 WORTH_A_LOOK = 1.0
-# How many lines below the last sign of life a person's remark may stand.
+# How far from the end of a log a person's own remark may be.
 _A_REMARK = 20
-# Words of a failure: a line that has one is never passed over as what stands between the noise.
+# Words of a failure: a line with one of these is never passed over as harmless.
 _TROUBLE = (
     r"(?i)error|exception|fail|abort|crash|kill|fault|fatal|panic|traceback|\bdie[ds]?\b|dead|terminat|can ?not|can't|"
     r"could not|couldn't|unable|denied|refused|invalid|corrupt|missing|not found|no such|stuck|hang|hung|fr[eo]ez|"
@@ -28,17 +28,17 @@ _TROUBLE = (
     r"(?-i:^[EF]\d{4}\b|: [EF] \w)"
 )
 _HEAD_OF_A_STACK = r"(?i)traceback \(most recent call last\)|^\W*(?:stack )?traceback:?\W*$"
-# What a command that was only to show something printed at its end: a version, a truth, a list of devices.
+# What a command prints that was only run to show something: a version, True or False, a list of devices.
 _PRINTED = (
     r"^(?:(?:[Tt]ensor[Ff]low|TF|Keras)?(?: version)?:? ?v?\d+\.\d+[\w.+-]*|True|False|None|\[\]|"
     r"\[PhysicalDevice\(.*\]|Num GPUs Available:\s+\d+|>>>.*|[\w@:~/.()\\-]*[$#%>] ?)$"
 )
-# Words by which a person says that it did not go on, whatever the log shows before them.
+# Words with which people say that it did not go on, whatever the log shows above them.
 _SAID = (
     r"(?i)\b(?:hangs?|hung|stuck|freez\w+|frozen|froze|crash(?:es|ed|ing)?|segfaults?|dies|died|killed|restarts|"
     r"restarted|nothing happens|not responding|stops? (?:here|there|working))\b"
 )
-# Signals by which somebody ends a program that is well.
+# Signals with which somebody ends a healthy program.
 _NOT_A_CRASH = {
     "SIGINT": "It was interrupted (SIGINT, Ctrl-C); nothing crashed.",
     "SIGQUIT": "It was ended by SIGQUIT (Ctrl-\\); nothing crashed.",
@@ -62,7 +62,7 @@ def verdict_of(facts: Facts, knowledge: Knowledge, ranking: Ranking) -> Verdict:
 
 
 def _was_seen_whole(crash: Crash) -> bool:
-    """Whether no death can stand in a part that was not read; of what we ran ourselves we know how it ended."""
+    """Whether no death can hide in a part that was not read; when we ran it ourselves, we know how it ended."""
     return crash.rerun is not None or not crash.partly_read
 
 
@@ -82,7 +82,7 @@ def nothing_died(facts: Facts, knowledge: Knowledge, ranking: Ranking) -> bool:
 
 
 def interrupted(crash: Crash) -> bool:
-    """Whether the person or the reader of its output ended it, and there is no error but the one that this raises."""
+    """Whether the person or the reader of its output ended it, and no other error was raised."""
     if crash.exit is None or crash.exit.signal not in _NOT_A_CRASH:
         return False
     if crash.exit.signal != "SIGINT" and (crash.messages or any(record.severity == "F" for record in crash.records)):
@@ -91,7 +91,7 @@ def interrupted(crash: Crash) -> bool:
 
 
 def _last_trouble(crash: Crash, knowledge: Knowledge, ranking: Ranking) -> tuple[int, int] | None:
-    """Where the last exception, the last error line that is not noise or the last telling line stands."""
+    """Where the last sign of trouble is: an exception, an error line that is not noise, or a telling line."""
     troubles = [(e.place.input if e.place else 0, e.offset) for e in crash.exceptions]
     for record in crash.records:
         if record.severity == "E" and not is_noise(record.message, knowledge):
@@ -104,7 +104,7 @@ def _last_trouble(crash: Crash, knowledge: Knowledge, ranking: Ranking) -> tuple
 
 
 def _lives_on(facts: Facts, knowledge: Knowledge, after: tuple[int, int]) -> bool:
-    """Whether a line that only a living program prints stands behind a place, and nobody says below that it ended."""
+    """Whether a line that only a living program prints follows, and nobody says below it that the program ended."""
     if not any(facts.logs.first(pattern, after) for pattern in knowledge.life):
         return False
     last = deque((line for log in facts.crash.logs for _, line in log.lines()), maxlen=_A_REMARK)
@@ -117,9 +117,9 @@ def _lives_on(facts: Facts, knowledge: Knowledge, after: tuple[int, int]) -> boo
 
 
 def _only_noise(crash: Crash, knowledge: Knowledge) -> bool:
-    """Whether the lines are harmless start-up noise to the last, and what stands between them speaks of no trouble.
+    """Whether the log is mostly start-up noise, and the other lines mention no trouble.
 
-    A line of the program's own at the end is no noise: it may be the last that the program got to.
+    A last line of the program's own is not noise: it may be as far as the program got.
     """
     lines = [line for log in crash.logs for _, line in log.lines() if line.strip()]
     others = [line for line in lines if not is_noise(line, knowledge)]
@@ -141,7 +141,7 @@ def _any_trouble(crash: Crash) -> bool:
 
 
 def _word_of_trouble(crash: Crash, knowledge: Knowledge) -> Place | None:
-    """Where the first line that may speak of a failure and is no known notice, if possible no head of a stack."""
+    """The first line that may speak of a failure and is not noise; the head of a stack only if there is no other."""
     head: Place | None = None
     for log in crash.logs:
         for match in patterns.compile(_TROUBLE).finditer(log.text):
@@ -184,19 +184,19 @@ def summary_of(crash: Crash, knowledge: Knowledge, verdict: Verdict, diagnoses: 
 
 
 def _is_a_dump_without_a_death(crash: Crash) -> bool:
-    """Whether all there is is a dump that tells of no death."""
+    """Whether there is nothing but a dump, and it shows no crash."""
     dumped = bool(crash.processes) and crash.processes[crash.primary].dump is not None
-    said = crash.exit or crash.exceptions or crash.messages or crash.logs
-    return dumped and not said and not any(thread.crashed for thread in crash.threads)
+    other_facts = crash.exit or crash.exceptions or crash.messages or crash.logs
+    return dumped and not other_facts and not any(thread.crashed for thread in crash.threads)
 
 
 def with_all_gaps(crash: Crash, knowledge: Knowledge) -> Crash:
-    """The crash with all that its inputs do not hold, so that its absence is not taken for an answer."""
+    """The crash with everything that its inputs do not show, so that nobody takes silence for an answer."""
     return crash._replace(gaps=(*crash.gaps, *_further_gaps(crash, knowledge)))
 
 
 def _further_gaps(crash: Crash, knowledge: Knowledge) -> Iterator[Gap]:
-    """What no reader has said to be missing, and is."""
+    """What is missing besides what the readers have reported as missing."""
     if crash.is_empty:
         return
     threads = crash.threads
@@ -225,20 +225,20 @@ def _further_gaps(crash: Crash, knowledge: Knowledge) -> Iterator[Gap]:
 
 
 def raised(crash: Crash) -> bool:
-    """Whether it ended by a Python exception, of which there is no native stack to miss."""
+    """Whether it ended with a Python exception, so that no native stack is missing."""
     return bool(crash.exceptions) and crash.exit is not None and not crash.exit.is_death
 
 
 def reliability_of(
     crash: Crash, knowledge: Knowledge, verdict: Verdict, diagnoses: tuple[Diagnosis, ...]
 ) -> Reliability | None:
-    """How often answers this sure were right; nobody has measured it for a private signature."""
+    """How often answers this sure were right; not measured for private signatures."""
     if verdict not in (DIAGNOSED, UNCERTAIN) or not diagnoses:
         return None
     if knowledge.signatures[diagnoses[0].signature].pack in knowledge.packs:
         return None
     if crash.partly_read:
-        return None  # the reports that it was measured on were read to their end
+        return None  # measured on reports that were read whole
     figures = knowledge.calibration.reliability
     held = figures.bin_of(diagnoses[0].confidence)
     return Reliability(*held, figures.measured, figures.commit) if held else None

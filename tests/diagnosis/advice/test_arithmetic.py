@@ -65,7 +65,7 @@ def test_a_tensor_without_a_known_size_fills_nothing() -> None:
         (1024**6, "1024.0 PiB"),
     ],
 )
-def test_bytes_are_said_in_powers_of_1024(count: int, words: str) -> None:
+def test_bytes_are_written_in_powers_of_1024(count: int, words: str) -> None:
     assert human_bytes(count) == words
 
 
@@ -162,7 +162,7 @@ def test_the_output_of_a_valid_convolution_or_pool(size: int, kernel: int, strid
         ("32", "64", "The input has 32 channels and the filter was built for 64"),
     ],
 )
-def test_channels_tell_which_picture_was_meant(have: str, want: str, words: str) -> None:
+def test_channels_show_which_picture_was_meant(have: str, want: str, words: str) -> None:
     assert words in advice("channels_advice", have_channels=have, want_channels=want)
 
 
@@ -181,7 +181,7 @@ def test_channels_tell_which_picture_was_meant(have: str, want: str, words: str)
         ("5", "4", "(1, 1, 28, 28, 3)", "an axis was added twice, or Flatten is missing"),
     ],
 )
-def test_rank_tells_which_axis_is_missing_or_too_many(have: str, want: str, shape: str, words: str) -> None:
+def test_rank_shows_which_axis_is_missing_or_too_many(have: str, want: str, shape: str, words: str) -> None:
     assert words in advice("rank_advice", have_rank=have, want_rank=want, full_shape=shape)
 
 
@@ -203,7 +203,7 @@ def test_dtype_without_a_number_speaks_of_the_input() -> None:
 # labels and indices
 
 
-def test_a_label_beyond_the_classes_tells_how_many_units_it_needs() -> None:
+def test_a_label_beyond_the_classes_gives_the_units_that_it_needs() -> None:
     words = advice("label_advice", label="12", classes="10")
     assert words == "Label 12 needs a last layer of at least 13 units (it has 10), or labels mapped to 0..9."
 
@@ -225,7 +225,7 @@ def test_a_negative_label_is_a_mark_for_no_label() -> None:
         ("-1", "Index -1 is negative"),
     ],
 )
-def test_an_index_tells_how_large_the_table_was_meant(index: str, words: str) -> None:
+def test_an_index_gives_the_size_that_the_table_needs(index: str, words: str) -> None:
     assert advice("index_advice", index=index, table_size="1000").startswith(words)
 
 
@@ -269,7 +269,7 @@ def test_a_vector_has_no_inner_size_to_speak_of() -> None:
         ("0", "12", "the data is empty"),
     ],
 )
-def test_the_factor_between_elements_tells_which_size_is_wrong(have: str, want: str, words: str) -> None:
+def test_the_factor_between_elements_shows_which_size_is_wrong(have: str, want: str, words: str) -> None:
     assert words in advice("elements_advice", have_values=have, want_values=want)
 
 
@@ -283,7 +283,7 @@ def test_the_factor_between_elements_tells_which_size_is_wrong(have: str, want: 
         ("(None, 7)", "(None, 1, 7)", "bring both to the same number of axes"),
     ],
 )
-def test_labels_and_outputs_tell_the_loss_or_the_last_layer_that_was_meant(
+def test_labels_and_outputs_show_the_loss_or_the_last_layer_that_was_meant(
     labels: str, outputs: str, words: str
 ) -> None:
     assert words in advice("loss_advice", label_shape=labels, output_shape=outputs)
@@ -298,7 +298,7 @@ def test_labels_and_outputs_tell_the_loss_or_the_last_layer_that_was_meant(
         ("4,8", "4,8,3", "[4,8] has 2 axes and [4,8,3] has 3"),
     ],
 )
-def test_two_shapes_tell_the_axis_that_differs(one: str, other: str, words: str) -> None:
+def test_two_shapes_show_the_axis_that_differs(one: str, other: str, words: str) -> None:
     assert words in advice("pair_advice", one_shape=one, other_shape=other)
 
 

@@ -1,4 +1,4 @@
-"""The release that repaired a known crash of an op, and silence where there is none to name."""
+"""The release that fixed a known crash of an op, and no advice where there is none."""
 
 from __future__ import annotations
 
@@ -61,20 +61,20 @@ def test_a_repaired_release_and_an_unknown_op_get_the_general_step(
 
 
 def test_an_older_line_stays_on_its_line() -> None:
-    told = fixed_bug(crash_of(exit="134", environment=_with("2.9.1")), "LRNGrad", TABLES)
-    assert "fixed in TensorFlow 2.10.0, and for 2.9 in 2.9.2; you have 2.9.1." in told["fixed_advice"]
-    assert told["fixed_pin"] == "tensorflow>=2.9.2,==2.9.*"
+    advice = fixed_bug(crash_of(exit="134", environment=_with("2.9.1")), "LRNGrad", TABLES)
+    assert "fixed in TensorFlow 2.10.0, and for 2.9 in 2.9.2; you have 2.9.1." in advice["fixed_advice"]
+    assert advice["fixed_pin"] == "tensorflow>=2.9.2,==2.9.*"
 
 
-def test_a_version_that_is_not_told_gets_no_requirement() -> None:
-    told = fixed_bug(crash_of(exit="134"), "LRNGrad", TABLES)
-    assert "2.10.0; yours is not told" in told["fixed_advice"]
-    assert "fixed_pin" not in told
+def test_an_unknown_version_gets_no_requirement() -> None:
+    advice = fixed_bug(crash_of(exit="134"), "LRNGrad", TABLES)
+    assert "2.10.0; yours is not told" in advice["fixed_advice"]
+    assert "fixed_pin" not in advice
 
 
 def test_a_python_that_is_too_old_for_the_repair_is_named() -> None:
-    told = _advice(crash_of(exit="134", environment=_with("2.6.2", "3.6.9")), "LRNGrad")
-    assert told and "2.10.0 (which needs Python 3.7 or newer)" in told
+    advice = _advice(crash_of(exit="134", environment=_with("2.6.2", "3.6.9")), "LRNGrad")
+    assert advice and "2.10.0 (which needs Python 3.7 or newer)" in advice
 
 
 @pytest.mark.parametrize(
@@ -92,15 +92,15 @@ def test_a_python_that_is_too_old_for_the_repair_is_named() -> None:
     ],
 )
 def test_the_op_is_known_by_its_many_names(crash: Crash) -> None:
-    told = _advice(crash)
-    assert told and "AvgPool3DGrad (CVE-2022-35959" in told
+    advice = _advice(crash)
+    assert advice and "AvgPool3DGrad (CVE-2022-35959" in advice
 
 
 def test_the_source_of_one_kernel_names_its_op() -> None:
-    told = _advice(crash_of("2022-06-01 10:00:02.8: F tensorflow/core/kernels/list_kernels.cc:1] Check failed: x"))
-    assert told is None  # a file of many ops
-    told = _advice(crash_of("F tensorflow/core/kernels/image/encode_png_op.cc:1] Check failed: x", exit="134"))
-    assert told and "EncodePng" in told
+    advice = _advice(crash_of("2022-06-01 10:00:02.8: F tensorflow/core/kernels/list_kernels.cc:1] Check failed: x"))
+    assert advice is None  # a file of many ops
+    advice = _advice(crash_of("F tensorflow/core/kernels/image/encode_png_op.cc:1] Check failed: x", exit="134"))
+    assert advice and "EncodePng" in advice
 
 
 def test_only_bugs_that_end_in_this_way_count() -> None:

@@ -51,7 +51,7 @@ def test_every_row_of_the_table_is_a_module_and_what_to_install_for_it(knowledge
     assert [value for value in rows.values() if not re.fullmatch(REQUIREMENT, value)] == []
 
 
-def test_no_module_stands_in_two_tables_and_every_table_says_where_it_is_from(knowledge: Knowledge) -> None:
+def test_no_module_is_in_two_tables_and_every_table_names_its_source(knowledge: Knowledge) -> None:
     tables = knowledge.distributions
     names = [name for table in tables.values() for name in table["rows"]]
     assert len(names) == len(set(names))
@@ -114,61 +114,61 @@ def test_a_name_that_nobody_knows_may_be_a_file_of_the_project(knowledge: Knowle
 
 @pytest.mark.parametrize("module", ["_ctypes", "_lzma", "_bz2", "_sqlite3", "tkinter", "_tkinter", "imp", "urllib2"])
 def test_a_part_of_python_itself_is_not_installed_with_pip(module: str, knowledge: Knowledge) -> None:
-    told = missed(module, knowledge)
-    assert "module_install" not in told
-    assert re.search(r"part of Python|belongs to Python 2|gone since", told["module_advice"])
+    advice = missed(module, knowledge)
+    assert "module_install" not in advice
+    assert re.search(r"part of Python|belongs to Python 2|gone since", advice["module_advice"])
 
 
 @pytest.mark.parametrize("module", ["object_detection", "mrcnn", "apex", "detectron2", "object_detection.utils"])
 def test_what_pypi_does_not_have_is_named_with_its_place(module: str, knowledge: Knowledge) -> None:
-    told = missed(module, knowledge)
-    assert "module_install" not in told
-    assert "github.com/" in told["module_advice"]
+    advice = missed(module, knowledge)
+    assert "module_install" not in advice
+    assert "github.com/" in advice["module_advice"]
 
 
 @pytest.mark.parametrize("module", ["sklearn.externals", "google.protobuf.internal.x", "keras.layers.wrappers"])
 def test_a_part_of_a_package_that_was_found_is_nothing_to_install(module: str, knowledge: Knowledge) -> None:
-    told = missed(module, knowledge)
-    assert "module_install" not in told
-    assert f"but no {module} in it" in told["module_advice"]
+    advice = missed(module, knowledge)
+    assert "module_install" not in advice
+    assert f"but no {module} in it" in advice["module_advice"]
 
 
 def test_python_2_names_the_whole_where_the_package_is_missing(knowledge: Knowledge) -> None:
     error = PythonException("ImportError", "No module named sklearn.svm")
-    told = missing_module("sklearn.svm", Crash(exceptions=(error,)), knowledge.distributions)
-    assert told["module_install"] == "python -m pip install scikit-learn"
+    advice = missing_module("sklearn.svm", Crash(exceptions=(error,)), knowledge.distributions)
+    assert advice["module_install"] == "python -m pip install scikit-learn"
 
 
 def test_an_unknown_module_that_an_installed_package_imports_points_to_that_package(knowledge: Knowledge) -> None:
     frames = (PythonFrame("/x/lib/python3.11/site-packages/fancy/core.py", 3, "<module>"),)
-    told = missed("fancy_backend", knowledge, frames=frames)
-    assert "it is imported by fancy, whose documentation says what it needs" in told["module_advice"]
+    advice = missed("fancy_backend", knowledge, frames=frames)
+    assert "it is imported by fancy, whose documentation says what it needs" in advice["module_advice"]
 
 
 # installed metadata first
 
 
 def test_a_package_that_is_installed_and_broken_is_not_to_be_installed_but_repaired(knowledge: Knowledge) -> None:
-    told = missed("cv2", knowledge, providers=(Provider("cv2", "opencv-contrib-python", "4.9.0.80"),))
-    assert told["module_advice"].startswith("opencv-contrib-python 4.9.0.80 is installed and should bring cv2, but")
-    assert "module_install" not in told  # the table does not know this one, and the person knows where it came from
-    told = missed("cv2.gapi", knowledge, providers=(Provider("cv2", "opencv_python", "4.9.0.80"),))
+    advice = missed("cv2", knowledge, providers=(Provider("cv2", "opencv-contrib-python", "4.9.0.80"),))
+    assert advice["module_advice"].startswith("opencv-contrib-python 4.9.0.80 is installed and should bring cv2, but")
+    assert "module_install" not in advice  # the table does not know this one, and the person knows where it came from
+    advice = missed("cv2.gapi", knowledge, providers=(Provider("cv2", "opencv_python", "4.9.0.80"),))
     again = 'python -m pip install --force-reinstall --no-deps "opencv_python==4.9.0.80"'
-    assert told["module_install"] == again
-    assert "is incomplete or broken inside" in told["module_advice"]
+    assert advice["module_install"] == again
+    assert "is incomplete or broken inside" in advice["module_advice"]
 
 
 def test_a_package_of_the_person_s_own_is_not_fetched_from_elsewhere(knowledge: Knowledge) -> None:
-    told = missed("inhouse.part", knowledge, providers=(Provider("inhouse", "inhouse-tools", "1.0"),))
-    assert "module_install" not in told
-    assert "inhouse-tools 1.0 is installed" in told["module_advice"]
-    assert "install it again from where it came from" in told["module_advice"]
+    advice = missed("inhouse.part", knowledge, providers=(Provider("inhouse", "inhouse-tools", "1.0"),))
+    assert "module_install" not in advice
+    assert "inhouse-tools 1.0 is installed" in advice["module_advice"]
+    assert "install it again from where it came from" in advice["module_advice"]
 
 
-def test_a_version_that_the_log_tells_counts_as_installed(knowledge: Knowledge) -> None:
-    told = missed("cv2", knowledge, packages=(("opencv-python", "4.9.0.80"),))
-    assert told["module_advice"].startswith("opencv-python 4.9.0.80, which brings cv2, is installed: another Python")
-    assert told["module_install"].endswith('"opencv-python==4.9.0.80"')
+def test_a_version_that_the_log_names_counts_as_installed(knowledge: Knowledge) -> None:
+    advice = missed("cv2", knowledge, packages=(("opencv-python", "4.9.0.80"),))
+    assert advice["module_advice"].startswith("opencv-python 4.9.0.80, which brings cv2, is installed: another Python")
+    assert advice["module_install"].endswith('"opencv-python==4.9.0.80"')
     hostile = missed("cv2", knowledge, packages=(("opencv-python", '4"; rm -rf ~ #'),))
     assert "module_install" not in hostile
 
@@ -194,9 +194,9 @@ HOSTILE = "evil; curl x | sh #"
 
 @pytest.mark.parametrize("system", ["linux", "windows", "macos", None])
 def test_whatever_a_log_says_no_install_command_holds_a_word_of_it(system: str | None, knowledge: Knowledge) -> None:
-    told = ("tensorflow", "keras", "numpy", "protobuf")
+    names = ("tensorflow", "keras", "numpy", "protobuf")
     environment = Environment(
-        os=system, python=HOSTILE, packages=tuple((name, f"2.15.0{HOSTILE}") for name in told), gpus=(HOSTILE,),
+        os=system, python=HOSTILE, packages=tuple((name, f"2.15.0{HOSTILE}") for name in names), gpus=(HOSTILE,),
         driver=HOSTILE, capability=HOSTILE, providers=(),
     )  # fmt: skip
     for signature in knowledge.signatures.values():
@@ -211,7 +211,7 @@ def test_whatever_a_log_says_no_install_command_holds_a_word_of_it(system: str |
 
 
 def test_a_value_that_a_shell_would_take_apart_is_in_no_command(knowledge: Knowledge) -> None:
-    """`where {library}` stands in a fix; the name comes out of a dump."""
+    """A fix has `where {library}` in it, and the name comes from a dump."""
     from building import crash_of, knowledge_of, signature_data
 
     clue = {"id": "lib", "log": "could not load (?P<library>[^\n]+) at all", "p": 0.95, "b": 0.0005}

@@ -1,4 +1,4 @@
-"""Versions that fit each other, and commands for the person's system."""
+"""Releases that fit each other, and commands for the person's system."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_a_missing_file_of_another_cuda_beats_the_version_in_the_text() -> None:
         ("cudnn64_7.dll", "cuDNN 7"),
     ],
 )
-def test_the_name_of_a_file_tells_its_version(file: str, wanted: str) -> None:
+def test_the_name_of_a_file_gives_its_version(file: str, wanted: str) -> None:
     assert _fit(file=file)["library_wanted"] == wanted
 
 

@@ -45,8 +45,8 @@ def values_for(fixes: tuple[Fix, ...], caught: Mapping[str, str], crash: Crash, 
 def fix_steps(
     fixes: tuple[Fix, ...], values: Mapping[str, str], caught: Mapping[str, str], crash: Crash
 ) -> tuple[FixStep, ...]:
-    """The steps in order; one whose values are unknown and that has no wording without them is left out."""
-    # What a log says may stand in a sentence, but in a command only where no shell takes it for more than a word.
+    """The steps in order, without those that need an unknown value and have no wording that does without it."""
+    # Words of a log may appear in a sentence, but in a command only if a shell reads them as one plain word.
     safe = {name: text for name, text in values.items() if name not in caught or re.fullmatch(_A_WORD, text)}
     return tuple(step for fix in fixes if (step := _step(fix, values, safe, crash)))
 

@@ -1,4 +1,4 @@
-"""Calculators: from values that a pattern's named groups caught to the number or the sentence that decides.
+"""Calculators: from the values that a pattern's named groups caught to the number or the sentence that helps.
 
 A calculator runs when all the groups it needs were caught. Signatures use what it gives as {placeholders}.
 """
@@ -42,7 +42,7 @@ def calculate(values: Values, memory: Memory) -> dict[str, str]:
     filled = dict(values)
     for calculator in CALCULATORS.values():
         if all(values.get(name) for name in calculator.needs):
-            # A private pattern may catch anything; what is no number gives no advice.
+            # A private pattern may catch anything, and what is not a number gives no advice.
             with suppress(ValueError, OverflowError):
                 filled.update(calculator.compute(values, memory))
     return filled
@@ -55,7 +55,7 @@ def tensor_bytes(shape: list[int], dtype: str) -> int | None:
 
 
 def _count(text: str) -> int:
-    """A number that a pattern caught; what is none gives no advice (see `calculate`)."""
+    """A number that a pattern caught; raises ValueError for anything else, which `calculate` skips."""
     number = digits.whole(text)
     if number is None:
         raise ValueError(f"{text[:20]} is no count")
@@ -82,7 +82,7 @@ def _first_is_batch(shape: list[int], values: Values) -> bool:
 
 
 def _batch(values: Values, memory: Memory) -> dict[str, str]:
-    """How large a batch may be, or why the batch is not the lever."""
+    """How large a batch may be, or why a smaller batch would not help."""
     shape = _shape(values["shape"])
     total = tensor_bytes(shape, values["dtype"])
     if not shape or not total:
@@ -246,17 +246,17 @@ def _pair(values: Values, memory: Memory) -> dict[str, str]:
 
 
 def _elements_advice(have: int, want: int) -> str:
-    """Which size a reshape has wrong, by the factor between the elements there are and those asked for."""
-    told = f"The data has {have} elements and the shape asks for {want}"
+    """Which size is wrong in a reshape, by the factor between the elements there are and those asked for."""
+    sizes = f"The data has {have} elements and the shape asks for {want}"
     if want == 0:
-        return f"{told}: a size in the shape is 0; look for the height, width or length that was stored or read as 0."
+        return f"{sizes}: a size in the shape is 0; look for the height, width or length that was stored or read as 0."
     if have == 0:
-        return f"{told}: the data is empty; look for the step that dropped everything."
+        return f"{sizes}: the data is empty; look for the step that dropped everything."
     if have % want == 0:
-        return f"{told}: {have // want} times too much. {_factor(have // want, 'colour and not grey')}"
+        return f"{sizes}: {have // want} times too much. {_factor(have // want, 'colour and not grey')}"
     if want % have == 0:
-        return f"{told}: {want // have} times too little. {_factor(want // have, 'grey and not colour')}"
-    return f"{told}, and neither is a multiple of the other: an image side, a cut-off file or a header in it."
+        return f"{sizes}: {want // have} times too little. {_factor(want // have, 'grey and not colour')}"
+    return f"{sizes}, and neither is a multiple of the other: an image side, a cut-off file or a header in it."
 
 
 def _factor(factor: int, images: str) -> str:
@@ -269,7 +269,7 @@ def _factor(factor: int, images: str) -> str:
 
 
 def _loss_advice(labels: str, outputs: str) -> str | None:
-    """What to change where the labels' shape is not the one of the model's outputs."""
+    """What to change where labels and model outputs differ in shape."""
     have, want = _axes(labels), _axes(outputs)
     if not have or not want or want[-1] is None:
         return None
@@ -292,7 +292,7 @@ def _loss_advice(labels: str, outputs: str) -> str | None:
 
 
 def _pair_advice(one: str, other: str) -> str | None:
-    """Which axis of two shapes that are added or compared is wrong, and what that mostly means."""
+    """Which axis differs in two shapes that are added or compared, and what that usually means."""
     left, right = _axes(one), _axes(other)
     if not left or not right or None in left or None in right:
         return None

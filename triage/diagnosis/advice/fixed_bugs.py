@@ -1,6 +1,6 @@
-"""Which release repaired the op that a crash names: the table `fixed` of signatures/versions.yaml.
+"""Which release fixed the op that a crash names: the table `fixed` of signatures/versions.yaml.
 
-Nothing is said where the version that the crash tells already has the repair, or where no op of the table is named.
+There is no advice where the installed version already has the fix, or where no op of the table is named.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Row = Mapping[str, Any]
 _KERNEL = (
     r"tensorflow::(?:[\w(){} ]+::){0,4}(\w+)(?:<[^\n]{0,400}?>)?::(?:Compute|ComputeAsync|DoCompute|operator\(\))\b"
 )
-# TensorFlow names the op that failed behind its message, and faulthandler the generated function that called it.
+# TensorFlow puts the op that failed after its message, and faulthandler shows the generated function that called it.
 _OP = r"\bOp:(\w+)"
 _GENERATED = r"\bgen_\w+_ops\.py\"?, line \d+,? in (\w+)"
 _RAW = r"\braw_ops\.(\w+)\("
@@ -47,11 +47,11 @@ def fixed_bug(crash: Crash, op: str | None, tables: Mapping[str, Any]) -> dict[s
     found = _rows_of(_ops(crash, op), rows) or _rows_in_file(crash, rows)
     version = crash.environment.package("tensorflow")
     still_open = [row for row in found if version is None or not _has(version, row)]
-    return _told(still_open, version, crash.environment, tables) if still_open else {}
+    return _advice(still_open, version, crash.environment, tables) if still_open else {}
 
 
 def _ends(crash: Crash) -> set[str]:
-    """How the process ended, in the words of the table; empty where that is not told."""
+    """How the process ended, in the words of the table; empty where that is unknown."""
     if any(record.severity == "F" for record in crash.records):
         return {"abort"}
     if crash.exit is None:
@@ -69,9 +69,9 @@ def _ops(crash: Crash, op: str | None) -> Iterator[str]:
         for place in thread.python_stack:
             if base_name(place.file).startswith("gen_"):
                 yield place.function
-    for told in (_KERNEL, _OP, _GENERATED):
+    for names in (_KERNEL, _OP, _GENERATED):
         for log in crash.logs:
-            yield from pattern(told).findall(log.text)
+            yield from pattern(names).findall(log.text)
     called = {name for log in crash.logs for name in pattern(_RAW).findall(log.text)}
     if len(called) == 1:  # of several, any may be the one that crashed
         yield from called
@@ -82,7 +82,7 @@ def _rows_of(ops: Iterator[str], rows: list[Row]) -> list[Row]:
     for row in rows:
         by_name.setdefault(_bare(row["op"]), []).append(row)
     for op in ops:
-        # FusedBatchNormV3 runs the kernel of FusedBatchNorm; not so the other way round.
+        # FusedBatchNormV3 runs the kernel of FusedBatchNorm, but not the other way round.
         if found := by_name.get(_bare(op)) or by_name.get(pattern(r"v\d$").sub("", _bare(op))):
             return found
     return []
@@ -90,7 +90,7 @@ def _rows_of(ops: Iterator[str], rows: list[Row]) -> list[Row]:
 
 def _rows_in_file(crash: Crash, rows: list[Row]) -> list[Row]:
     """The rows of the kernel source that the fatal line or a frame names, if it is about one op."""
-    files = [found for log in crash.logs for told in (_FATAL, _SOURCE) for found in pattern(told).findall(log.text)]
+    files = [found for log in crash.logs for names in (_FATAL, _SOURCE) for found in pattern(names).findall(log.text)]
     for thread in crash.threads[:1]:
         files += [base_name(frame.source.split(":")[0]) for frame in thread.native_stack if frame.source]
     for file in files:
@@ -109,7 +109,7 @@ def _bare(name: str) -> str:
 
 
 def _has(version: str, row: Row) -> bool:
-    """Whether a release has the repair: the main line's, or that of its own older line."""
+    """Whether a release has the fix: the one of the main line, or the one of its own older line."""
     releases = row["fixed"].split()
     own = _of_line(version, releases)
     return order(version) >= order(own or releases[0])
@@ -120,8 +120,10 @@ def _of_line(version: str, releases: list[str]) -> str | None:
     return next((release for release in releases if release.split(".")[:2] == line), None)
 
 
-def _told(rows: list[Row], version: str | None, environment: Environment, tables: Mapping[str, Any]) -> dict[str, str]:
-    """The sentence and the requirement, for the release that has every one of these repairs."""
+def _advice(
+    rows: list[Row], version: str | None, environment: Environment, tables: Mapping[str, Any]
+) -> dict[str, str]:
+    """The sentence and the requirement for the release that has all of these fixes."""
     rows = sorted(rows, key=lambda row: order(row["fixed"].split()[0]), reverse=True)
     first = str(rows[0]["fixed"].split()[0])
     ids = [row["id"] for row in rows]
@@ -130,7 +132,7 @@ def _told(rows: list[Row], version: str | None, environment: Environment, tables
     named = what.format(rows[0]["op"], ", ".join(ids[:_MOST_IDS]) + more)
     needs = _python_needed(first, environment, tables)
     if version is None:
-        # Without a requirement: who has a newer one already would be sent nowhere.
+        # No requirement: it would be useless to people who have a newer release already.
         unsure = "yours is not told, and if it is newer, this is another bug"
         return {"fixed_advice": f"{named} fixed in TensorFlow {first}{needs}; {unsure}."}
     line = ".".join(version.split(".")[:2])
@@ -139,13 +141,13 @@ def _told(rows: list[Row], version: str | None, environment: Environment, tables
     if patch is None or patch == first:
         advice = f"{named} fixed in TensorFlow {first}{needs}; you have {version}."
         return {"fixed_advice": advice, "fixed_pin": f"tensorflow>={first}"}
-    # The smallest step that repairs it breaks the least.
+    # The smallest upgrade breaks the least.
     advice = f"{named} fixed in TensorFlow {first}{needs}, and for {line} in {patch}; you have {version}."
     return {"fixed_advice": advice, "fixed_pin": f"tensorflow>={patch},=={line}.*"}
 
 
 def _python_needed(release: str, environment: Environment, tables: Mapping[str, Any]) -> str:
-    """The Python that a release asks for, where this machine's is too old for it."""
+    """The Python that a release needs, where this machine's is too old for it."""
     line = ".".join(release.split(".")[:2])
     builds: list[Row] = tables.get("builds", {}).get("rows") or []
     least = next((row["python"].partition("-")[0] for row in builds if row["tensorflow"] == line), None)

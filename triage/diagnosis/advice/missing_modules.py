@@ -1,7 +1,6 @@
-"""What to do about a module that Python does not find: from installed metadata and signatures/distributions.yaml to the
-sentence and the command of a fix.
+"""What to do about a module that Python does not find, from installed metadata and signatures/distributions.yaml.
 
-A command is given only for a package that one of the two knows: a name that is only guessed may be somebody else's.
+Only a package that one of the two knows is installed by a command: a guessed name may be somebody else's package.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ class Advice(NamedTuple):
 
 
 def missing_module(module: str, crash: Crash, tables: Mapping[str, Any]) -> dict[str, str]:
-    """`module_advice`, and `module_install` where it is known what brings the module."""
+    """`module_advice`, and `module_install` where the package that has the module is known."""
     advice = _advice(module, crash, tables)
     filled = {"module_advice": f"{advice.sentence}."}
     return filled | ({"module_install": f"python -m pip install {advice.install}"} if advice.install else {})
@@ -48,7 +47,7 @@ def _advice(module: str, crash: Crash, tables: Mapping[str, Any]) -> Advice:
 
 
 def _nearest(module: str, rows: Mapping[str, str]) -> str | None:
-    """The row of a module, else of the package that it is in."""
+    """The row of a module, or of the closest package around it."""
     parts = module.split(".")
     names = (".".join(parts[:length]) for length in range(len(parts), 0, -1))
     return next((rows[name] for name in names if name in rows), None)
@@ -68,19 +67,19 @@ def _error_about(module: str, crash: Crash) -> PythonException | None:
 
 
 def _found_its_package(module: str, error: PythonException | None) -> bool:
-    """Whether the package of a dotted name was found. Python 3 puts quotes around what it missed; Python 2 did not, and
-    named the whole where the package was missing."""
+    """Whether the package of a dotted name was found. Python 3 quotes the part that it did not find; Python 2 quotes
+    nothing, and names the whole module even where its package is missing."""
     return error is not None and f"'{module}'" in error.message
 
 
 def _installed(module: str, environment: Environment) -> Provider | None:
-    """The distribution that brings the module, or the package that it should be in."""
+    """The installed distribution that has the module, or the package that it should be in."""
     fitting = [p for p in environment.providers if module == p.module or module.startswith(f"{p.module}.")]
     return max(fitting, key=lambda provider: len(provider.module), default=None)
 
 
 def _broken(module: str, provider: Provider, packages: Mapping[str, str]) -> Advice:
-    """A package that is there: it needs no installing, but a repair."""
+    """A package that is there and broken: it must be repaired, not installed."""
     named = f"{provider.distribution} {provider.version}"
     if provider.module == module:
         what = f"{named} is installed and should bring {module}, but Python does not find it: its files are missing"
@@ -97,7 +96,7 @@ def _broken(module: str, provider: Provider, packages: Mapping[str, str]) -> Adv
 
 def _to_install(module: str, distribution: str, environment: Environment) -> Advice:
     name = _name(distribution)
-    version = {_normal(told): version for told, version in environment.packages}.get(_normal(name))
+    version = {_normal(package): version for package, version in environment.packages}.get(_normal(name))
     if version:
         again = f'--force-reinstall --no-deps "{name}=={version}"' if re.fullmatch(r"[\w.+]+", version) else None
         return Advice(
@@ -122,7 +121,7 @@ def _unknown(module: str, error: PythonException | None) -> str:
 
 
 def _importing_package(error: PythonException | None) -> str | None:
-    """The installed package in which the import stands."""
+    """The installed package that has the failing import."""
     if error is None or not error.frames or is_own(error.frames[0]):
         return None
     match = re.search(_PACKAGES, error.frames[0].file.replace("\\", "/"))

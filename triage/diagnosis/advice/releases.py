@@ -1,5 +1,5 @@
-"""What fits this machine: from the versions that a crash tells and the tables of signatures/versions.yaml to the
-numbers, commands and sentences that fixes use as {placeholders}.
+"""Which releases fit this machine: the versions of a crash and the tables of signatures/versions.yaml give the numbers,
+commands and sentences that fixes use as {placeholders}.
 
 A placeholder is given only where the tables have the row: a wrong version is worse than none.
 """
@@ -17,7 +17,7 @@ from triage.patterns import compile as pattern
 Tables = Mapping[str, Any]
 Row = Mapping[str, Any]
 
-# Each placeholder with the named groups that it needs besides what is known of the machine.
+# Each placeholder with the named groups that it needs besides facts about the machine.
 PLACEHOLDERS: Mapping[str, tuple[str, ...]] = {
     "tensorflow_version": (),
     "tensorflow_pin": (),
@@ -79,7 +79,7 @@ def _rows(tables: Tables, name: str) -> list[Row]:
 
 
 def _since(tables: Tables, name: str, version: str) -> Row | None:
-    """The row of the newest release that is not above this one; rows stand newest first."""
+    """The row of the newest release that is not above this one; the newest row comes first."""
     return next((row for row in _rows(tables, name) if order(row["from"]) <= order(version)), None)
 
 
@@ -97,7 +97,7 @@ def _library(file: str) -> tuple[str, str] | None:
 
 
 def _contradicts(library: tuple[str, str] | None, build: Row) -> bool:
-    """Whether the file that is missed belongs to another release than the one that the text names."""
+    """Whether the missing file belongs to another release than the one that the log names."""
     if library is None:
         return False
     built = build["cuda" if library[0] == "CUDA" else "cudnn"]
@@ -140,14 +140,14 @@ def _driver(cuda: str, environment: Environment, tables: Tables) -> dict[str, st
         minimum = f"{row['linux']} (Linux) or {row['windows']} (Windows)"
     have = environment.driver
     if have and environment.os in wanted and order(have) >= order(minimum):
-        return {}  # a driver that is new enough is not to be updated
-    told = f"; this machine has {have}" if have else ""
-    return {"driver_minimum": minimum, "driver_advice": f"CUDA {cuda} needs driver {minimum} or newer{told}."}
+        return {}  # nobody should update a driver that is new enough
+    installed = f"; this machine has {have}" if have else ""
+    return {"driver_minimum": minimum, "driver_advice": f"CUDA {cuda} needs driver {minimum} or newer{installed}."}
 
 
 def _pythons(build: Row, environment: Environment) -> tuple[str, str]:
-    told = build.get("windows_python") if environment.os == "windows" else None
-    first, _, last = (told or build["python"]).partition("-")
+    on_windows = build.get("windows_python") if environment.os == "windows" else None
+    first, _, last = (on_windows or build["python"]).partition("-")
     return first, last
 
 
