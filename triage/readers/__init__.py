@@ -13,7 +13,7 @@ from triage.readers.source import Source
 __all__ = ["Reader", "Source", "Unreadable", "of_one_process", "read"]
 
 
-class Hints(NamedTuple):
+class _Hints(NamedTuple):
     """What the person gives besides the files: the program that left a core, and where its DLLs are."""
 
     executable: str | None = None
@@ -28,7 +28,7 @@ def read(source: Source, input_id: int, executable: str | None = None, pe_direct
     with source.open() as stream:
         try:
             head = stream.read(SNIFF_BYTES)
-            reader = _reader_for(sniff(head), source.label, source.path, Hints(executable, tuple(pe_directories)))
+            reader = _reader_for(sniff(head), source.label, source.path, _Hints(executable, tuple(pe_directories)))
             return reader.read(source.label, input_id, head, stream)
         except OSError as error:
             reason = error.strerror or error
@@ -55,7 +55,7 @@ def of_one_process(parts: list[Crash]) -> list[Crash]:
 _DUMPS = {"core": "core", "minidump": "dump"}
 
 
-def _reader_for(format: Format, label: str, path: str | None, hints: Hints) -> Reader:
+def _reader_for(format: Format, label: str, path: str | None, hints: _Hints) -> Reader:
     """The reader for a format; each is imported only when it is needed."""
     if format == "log":
         from triage.readers.log import LogReader

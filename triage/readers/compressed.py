@@ -25,7 +25,7 @@ class CompressedReader:
 
     def read(self, name: str, input_id: int, head: bytes, rest: Stream) -> Crash:
         """The facts in what is inside; of a damaged file, in what comes before the damage."""
-        unpacked = Unpacked(self._packing, name, head, rest)
+        unpacked = _Unpacked(self._packing, name, head, rest)
         inner = unpacked.read(SNIFF_BYTES)
         inside = sniff(inner)
         if unpacked.damage and not inner:
@@ -45,7 +45,7 @@ def _cut_off(entry: Input) -> Input:
     return entry._replace(complete=False, left_out=LeftOut() if entry.kind == "log" else entry.left_out)
 
 
-class Unpacked:
+class _Unpacked:
     """The bytes inside a compressed stream; `damage` says in a few words why they ended too early."""
 
     def __init__(self, packing: Packing, name: str, head: bytes, rest: Stream) -> None:

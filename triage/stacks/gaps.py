@@ -51,7 +51,7 @@ def of_stacks(by_pystack: PystackAnswer, by_gdb: GdbAnswer, where: str) -> tuple
         case "open-files":
             return (_too_few_files(what, "pystack"),)
         case "not-installed":
-            return (no_pystack(what),)
+            return (_no_pystack(what),)
         case "timeout":
             detail = f"pystack took too long over {where}; try again when the machine is less busy"
             return (Gap(what, "timeout", "run-again", "pystack", detail),)
@@ -169,7 +169,7 @@ def of_fault(
         case "crafted-core":  # the gap of the stacks says so
             return ()
         case "not-installed":
-            return (no_gdb(what),)
+            return (_no_gdb(what),)
         case "timeout":
             detail = "gdb took too long; try again when the machine is less busy"
             return (Gap(what, "timeout", "run-again", "gdb", detail),)
@@ -188,7 +188,7 @@ def _too_few_files(what: Lacking, program: str) -> Gap:
     return Gap(what, "open-files", "raise-limit", program, detail)
 
 
-def no_gdb(what: Lacking) -> Gap:
+def _no_gdb(what: Lacking) -> Gap:
     """gdb is not installed."""
     manager = next((command for program, command in _MANAGERS if shutil.which(program)), None)
     pip = "'pip install crash-triage[gdb]'"
@@ -196,7 +196,7 @@ def no_gdb(what: Lacking) -> Gap:
     return Gap(what, "not-installed", "install", "gdb", f"gdb is not installed; install it with {how}")
 
 
-def no_pystack(what: Lacking) -> Gap:
+def _no_pystack(what: Lacking) -> Gap:
     """pystack is not installed, for example where it has no wheel."""
     detail = "pystack is not installed; install it with 'pip install pystack'"
     return Gap(what, "not-installed", "install", "pystack", detail)

@@ -133,11 +133,6 @@ class Gdb:
             if pipe:
                 pipe.close()
 
-    @property
-    def seconds_left(self) -> float:
-        """The time left for this session."""
-        return max(0.0, self._until - time.monotonic())
-
     def ask(self, command: str, seconds: float = 30) -> dict[str, Any]:
         """The payload of the answer to a command; raises GdbFailed on an error, a timeout or gdb's end."""
         return self._answer(command, seconds)[0]

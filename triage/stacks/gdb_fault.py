@@ -29,7 +29,7 @@ _X86_TRAPS = {
 _WRITE, _FETCH = 1 << 1, 1 << 4
 
 
-class Trap(NamedTuple):
+class _Trap(NamedTuple):
     """What the kernel recorded of a fault: the signal, if the trap alone determines it, and the access."""
 
     signal: str | None = None
@@ -37,7 +37,7 @@ class Trap(NamedTuple):
     access: Access | None = None
 
 
-class Machine(NamedTuple):
+class _Machine(NamedTuple):
     """The registers of a processor, and where the trap is in a signal frame, counted from the stack pointer."""
 
     registers: tuple[str, ...]
@@ -47,19 +47,19 @@ class Machine(NamedTuple):
     third: str
     trap_at: int
     trap_bytes: int
-    trap: Callable[[bytes], Trap]
+    trap: Callable[[bytes], _Trap]
 
 
-def _x86_64_trap(data: bytes) -> Trap:
+def _x86_64_trap(data: bytes) -> _Trap:
     error, number, _, address = struct.unpack("<4Q", data)
     if number != _PAGE_FAULT:
-        return Trap(_X86_TRAPS.get(number))
+        return _Trap(_X86_TRAPS.get(number))
     access: Access = "execute" if error & _FETCH else "write" if error & _WRITE else "read"
-    return Trap(None, address, access)
+    return _Trap(None, address, access)
 
 
-def _aarch64_trap(data: bytes) -> Trap:
-    return Trap(None, struct.unpack("<Q", data)[0])
+def _aarch64_trap(data: bytes) -> _Trap:
+    return _Trap(None, struct.unpack("<Q", data)[0])
 
 
 # fmt: off
@@ -68,7 +68,7 @@ _X86_64_REGISTERS = (
     "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "rip", "eflags",
 )
 # fmt: on
-_X86_64 = Machine(
+_X86_64 = _Machine(
     _X86_64_REGISTERS,
     pc="rip",
     sp="rsp",
@@ -77,7 +77,7 @@ _X86_64 = Machine(
     trap_bytes=32,
     trap=_x86_64_trap,
 )
-_AARCH64 = Machine(
+_AARCH64 = _Machine(
     (*(f"x{number}" for number in range(31)), "sp", "pc", "cpsr"),
     pc="pc",
     sp="sp",
@@ -88,7 +88,7 @@ _AARCH64 = Machine(
 )
 
 
-def machine_with(register_names: list[str]) -> Machine | None:
+def _machine_with(register_names: list[str]) -> _Machine | None:
     """The machine that has these registers, or None for an unknown one."""
     for machine in (_X86_64, _AARCH64):
         if set(machine.registers) <= set(register_names):
@@ -148,18 +148,18 @@ def _at(
 ) -> FoundFault | None:
     """The fault in the frame below the outermost signal frame, or without one in the innermost frame."""
     names = [str(name) for name in gdb.ask("-data-list-register-names").get("register-names", ())]
-    machine = machine_with(names)
+    machine = _machine_with(names)
     if machine is None:
         return None
     level = signal_frames[-1] + 1 if signal_frames else 0
     registers = _registers(gdb, machine, names, thread, level)
-    trap = _trap(gdb, machine, thread, signal_frames[-1]) if signal_frames else Trap()
+    trap = _trap(gdb, machine, thread, signal_frames[-1]) if signal_frames else _Trap()
     signal = _raised(gdb, machine, names, thread, signal_frames) or trap.signal
     pc, sp = registers.get(machine.pc), registers.get(machine.sp)
     used, limit = _stack(map, sp, stack_limit)
     instruction = _instruction(gdb, thread, level)
     if signal == "SIGABRT":  # it was sent: the trap is left over from an earlier page fault
-        trap, instruction = Trap(), None
+        trap, instruction = _Trap(), None
     elif signal is None and trap.address is not None:
         signal = _page_fault_signal(map, trap)
     fault = Fault(
@@ -174,7 +174,7 @@ def _at(
     return FoundFault(tid, pc, fault)
 
 
-def _registers(gdb: Gdb, machine: Machine, names: list[str], thread: str, level: int) -> dict[str, int]:
+def _registers(gdb: Gdb, machine: _Machine, names: list[str], thread: str, level: int) -> dict[str, int]:
     numbers = {str(names.index(name)): name for name in machine.registers}
     wanted = " ".join(numbers)
     listed = gdb.ask(f"-data-list-register-values --thread {thread} --frame {level} --skip-unavailable x {wanted}")
@@ -187,7 +187,7 @@ def _registers(gdb: Gdb, machine: Machine, names: list[str], thread: str, level:
     return {name: found[name] for name in machine.registers if name in found}
 
 
-def _trap(gdb: Gdb, machine: Machine, thread: str, signal_frame: int) -> Trap:
+def _trap(gdb: Gdb, machine: _Machine, thread: str, signal_frame: int) -> _Trap:
     """The trap that the kernel wrote into the signal frame."""
     where = f"${machine.sp} + {machine.trap_at}"
     try:
@@ -196,10 +196,10 @@ def _trap(gdb: Gdb, machine: Machine, thread: str, signal_frame: int) -> Trap:
         )
         return machine.trap(bytes.fromhex(read["memory"][0]["contents"]))
     except (GdbFailed, KeyError, IndexError, ValueError, TypeError):
-        return Trap()
+        return _Trap()
 
 
-def _raised(gdb: Gdb, machine: Machine, names: list[str], thread: str, signal_frames: Sequence[int]) -> str | None:
+def _raised(gdb: Gdb, machine: _Machine, names: list[str], thread: str, signal_frames: Sequence[int]) -> str | None:
     """The signal that faulthandler raised again: an argument of the call that the inner handler interrupted.
 
     With only one signal frame it is the signal of the fault itself, and only an abort comes from such a call.
@@ -219,7 +219,7 @@ def _raised(gdb: Gdb, machine: Machine, names: list[str], thread: str, signal_fr
     return signal_named_by_number(number) if number is not None else None
 
 
-def _page_fault_signal(map: MemoryMap, trap: Trap) -> str:
+def _page_fault_signal(map: MemoryMap, trap: _Trap) -> str:
     """A page that is mapped and allows the access, and still could not be accessed, is a bus error."""
     region = map.at(trap.address or 0)
     needed = {"write": "w", "execute": "x"}.get(trap.access or "", "r")

@@ -27,9 +27,9 @@ def collect_process(pid: int, *, crashed: bool, budget: float) -> Collected:
     if not sys.platform.startswith("linux"):
         return Collected(missing=(gaps.not_linux(),))
     until = time.monotonic() + budget
-    if state_of(pid) in _ENDED:
+    if _state_of(pid) in _ENDED:
         return Collected(missing=(gaps.gone(pid),))
-    with given_back(pid):
+    with _given_back(pid):
         try:
             target = _target(pid)
         except PermissionError:
@@ -39,7 +39,7 @@ def collect_process(pid: int, *, crashed: bool, budget: float) -> Collected:
         by_pystack = grounded(pystack.of_process(pid, pystack_seconds(until)), target.map)
         suspect = suspect_in(by_pystack.threads) if crashed else Suspect()
         by_gdb = ask_gdb(target, by_pystack, until, suspect, crashed=crashed)
-        missing = gaps.of_process(pid, by_pystack, by_gdb, crashed=crashed, has_ended=state_of(pid) in _ENDED)
+        missing = gaps.of_process(pid, by_pystack, by_gdb, crashed=crashed, has_ended=_state_of(pid) in _ENDED)
         return merged(target, by_pystack, by_gdb, Suspect(), crashed=crashed)._replace(missing=missing)
 
 
@@ -89,7 +89,7 @@ def thread_names(pid: int) -> dict[int, str]:
 
 
 @contextmanager
-def given_back(pid: int) -> Iterator[None]:
+def _given_back(pid: int) -> Iterator[None]:
     """Whatever happens inside, a process that was stopped before is stopped and untraced afterwards."""
     was_stopped = _has_stopped(pid)
     try:
@@ -101,16 +101,16 @@ def given_back(pid: int) -> Iterator[None]:
 
 def _has_stopped(pid: int) -> bool:
     until = time.monotonic() + _MOMENT
-    while state_of(pid) in ("R", "S", "D") and time.monotonic() < until:
+    while _state_of(pid) in ("R", "S", "D") and time.monotonic() < until:
         time.sleep(0.002)
-    return state_of(pid) == "T"
+    return _state_of(pid) == "T"
 
 
 def _stop_again(pid: int) -> None:
     """The kernel stops the process by itself once its tracer is gone; make sure of it, and wait for it."""
     until = time.monotonic() + _PATIENCE
-    while state_of(pid) not in ("T", *_ENDED) and time.monotonic() < until:
-        if state_of(pid) != "t":  # it runs: a tracer let it go
+    while _state_of(pid) not in ("T", *_ENDED) and time.monotonic() < until:
+        if _state_of(pid) != "t":  # it runs: a tracer let it go
             try:
                 os.kill(pid, signal.SIGSTOP)
             except OSError:
@@ -118,7 +118,7 @@ def _stop_again(pid: int) -> None:
         time.sleep(0.005)
 
 
-def state_of(pid: int) -> str | None:
+def _state_of(pid: int) -> str | None:
     """The state letter of a process: T stopped, t traced, Z dead; None if it is gone."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:

@@ -81,7 +81,7 @@ def _stay_small() -> None:
 
 
 def _stacks(arguments: list[str]) -> list[dict[str, Any]]:
-    log = install_log()
+    log = _install_log()
     threads = _threads(arguments)
     versions = [tuple(thread.python_version) if thread.python_version else None for thread in threads]
     stacks = [[[f.code.filename, f.code.location.lineno, f.code.scope] for f in thread.frames] for thread in threads]
@@ -191,7 +191,7 @@ class AddressLog(logging.Logger):
             self.chains[-1][-1] = self.chains[-1][-1]._replace(**fact)
 
 
-def install_log() -> AddressLog:
+def _install_log() -> AddressLog:
     """Make ours the logger of pystack, which must not have been imported yet."""
     former = logging.getLoggerClass()
     logging.setLoggerClass(AddressLog)

@@ -66,14 +66,13 @@ def make_pe(
     exports: Mapping[str, int] | None = None,
     machine: int = X64,
     timestamp: int = TIMESTAMP,
-    delayed: Sequence[str] = (),
 ) -> bytes:
     """The file of an image; each function has where it begins, where it ends and its unwind data."""
     table, unwind = b"", b""
     for begin, end, data in functions:
         table += struct.pack("<III", begin, end, UNWIND + len(unwind))
         unwind += data + bytes(-len(data) % 4)
-    data, directories = _data(exports or {}, delayed)
+    data, directories = _data(exports or {})
     directories[3] = (TABLE, len(table)) if table else (0, 0)
     sections = (
         (CODE, text, 0x60000020),
@@ -96,7 +95,7 @@ def make_pe(
 
 
 def as_loaded(file: bytes) -> bytes:
-    """A file as the loader lays it out in memory."""
+    """A file as the loader maps it into memory."""
     loaded = bytearray(SIZE)
     loaded[:0x400] = file[:0x400]
     count = struct.unpack_from("<H", file, 0x46)[0]
@@ -107,11 +106,11 @@ def as_loaded(file: bytes) -> bytes:
     return bytes(loaded[:SIZE])
 
 
-def _data(exports: Mapping[str, int], delayed: Sequence[str]) -> tuple[bytes, list[tuple[int, int]]]:
+def _data(exports: Mapping[str, int]) -> tuple[bytes, list[tuple[int, int]]]:
     directories = [(0, 0)] * 16
     texts = b""
     names = {}
-    for name in (*exports, *delayed):
+    for name in exports:
         names[name] = DATA + 0x400 + len(texts)
         texts += name.encode() + b"\0"
     addresses = struct.pack(f"<{len(exports)}I", *exports.values())
@@ -122,7 +121,4 @@ def _data(exports: Mapping[str, int], delayed: Sequence[str]) -> tuple[bytes, li
     table = bytes(20) + struct.pack("<5I", len(exports), len(exports), *places) + addresses + pointers + ordinals
     if exports:
         directories[0] = (DATA, len(table))
-    entries = b"".join(struct.pack("<8I", 1, names[name], 0, 0, 0, 0, 0, 0) for name in delayed)
-    if delayed:
-        directories[13] = (DATA + 0x200, len(entries) + 32)
-    return table.ljust(0x200, b"\0") + entries.ljust(0x200, b"\0") + texts, directories
+    return table.ljust(0x400, b"\0") + texts, directories

@@ -6,7 +6,7 @@ import pytest
 from pe_builder import BASE, CODE, SIZE, TIMESTAMP, FakeMemory, as_loaded, make_pe, unwind_info
 
 from triage.readers.minidump.memory import NotHeld
-from triage.readers.minidump.pe import ExportTable, ImageFinder, delay_imports, exact_name, local_path, memory_image
+from triage.readers.minidump.pe import ExportTable, ImageFinder, exact_name, local_path, memory_image
 from triage.readers.minidump.streams import Module
 
 LIBRARY = Module(BASE, SIZE, "C:\\tools\\Cudnn64_8.DLL", TIMESTAMP)
@@ -123,8 +123,3 @@ def test_without_a_table_functions_are_unknown():
     image = memory_image(FakeMemory({BASE: as_loaded(make_pe())}), BASE)
     with pytest.raises(NotHeld):
         image.function_at(CODE)
-
-
-def test_delayed_imports_are_listed():
-    image = memory_image(FakeMemory({BASE: as_loaded(make_pe(delayed=["zlibwapi.dll", "cublas64_12.dll"]))}), BASE)
-    assert delay_imports(image) == ("zlibwapi.dll", "cublas64_12.dll")

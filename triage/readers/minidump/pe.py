@@ -1,4 +1,4 @@
-"""PE images, the DLLs and programs of Windows: where they are found, their unwind table, exports and delayed imports.
+"""PE images, the DLLs and programs of Windows: where they are found, their unwind table and exports.
 
 An image is read by relative virtual address, from its file or from the dump. It is not trusted: every read may come
 back short, and every count is bounded. A file counts only if it is the very build that was loaded (same timestamp, same
@@ -19,7 +19,7 @@ from triage.readers.minidump.memory import AddressSpace, NotHeld
 from triage.readers.minidump.streams import Module
 from triage.stacks.untrusted_paths import UntrustedPaths
 
-EXPORTS, UNWIND_TABLE, DELAY_IMPORTS = 0, 3, 13
+_EXPORT_TABLE, _UNWIND_TABLE = 0, 3
 _MAX_SECTIONS = 96
 _MAX_DIRECTORIES = 16
 _EXECUTABLE = 0x20000000
@@ -31,8 +31,6 @@ _MAX_EXPORTS = 1 << 17
 _EXPORTS = struct.Struct("<5I")
 _MAX_CHAIN = 32
 _CHAINED = 0x4
-_MAX_DELAYED = 512
-_BY_ADDRESS = 1  # an attribute of a delayed import: its fields count from the start of the image
 _SUFFIXES = (".dll", ".exe", ".pyd", ".drv", ".ocx", ".cpl", ".sys")
 _MAX_FILES_LOOKED_AT = 200_000
 _MAX_SAME_NAME = 16
@@ -146,7 +144,7 @@ class Image:
 
         Found by bisection on the bytes: the table of a large library has a million entries.
         """
-        table, size = self.directory(UNWIND_TABLE)
+        table, size = self.directory(_UNWIND_TABLE)
         if self.header.machine != _X64 or not table or size < _ENTRY.size:
             raise NotHeld
         low, high = 0, size // _ENTRY.size
@@ -168,11 +166,11 @@ class Image:
 def memory_image(memory: AddressSpace, base: int) -> Image | None:
     """The image at an address of the dump's own memory, if its header is held there."""
     held = _InMemory(memory, base)
-    header = read_header(held)
+    header = _read_header(held)
     return Image(header, held, "dump") if header else None
 
 
-def read_header(held: AddressSpace) -> Header | None:
+def _read_header(held: AddressSpace) -> Header | None:
     """The PE header of some bytes, or None if they are not a PE image."""
     start = held.read(0, _PAGE)
     if len(start) < 0x40 or start[:2] != b"MZ":
@@ -256,7 +254,7 @@ class ExportTable:
 
     def _read(self) -> None:
         image = self._image
-        table, size = image.directory(EXPORTS)
+        table, size = image.directory(_EXPORT_TABLE)
         if not table:
             return
         count, name_count, addresses, names, ordinals = _EXPORTS.unpack(image.read_exactly(table + 20, 20))
@@ -286,21 +284,6 @@ def exact_name(image: Image, exports: ExportTable, rva: int) -> ExactName | None
         return None
     name = exports.names.get(begin) if begin is not None else None
     return ExactName(name, begin) if name and begin is not None else None
-
-
-def delay_imports(image: Image) -> tuple[str, ...]:
-    """The DLLs that an image loads only when they are first used."""
-    table, _ = image.directory(DELAY_IMPORTS)
-    names = []
-    for number in range(_MAX_DELAYED if table else 0):
-        entry = image.read(table + 32 * number, 32)
-        if len(entry) < 32 or not any(entry):
-            break
-        attributes, name = struct.unpack_from("<II", entry)
-        text = image.text(name) if attributes & _BY_ADDRESS else None
-        if text:
-            names.append(text)
-    return tuple(names)
 
 
 class Images(Protocol):
@@ -407,7 +390,7 @@ class ImageFinder:
         except (OSError, ValueError):  # gone, forbidden, empty, or a name that no system allows
             return None
         held = _InFile(data)
-        held.header = read_header(held)
+        held.header = _read_header(held)
         if held.header is None:
             data.close()
             return None
