@@ -86,6 +86,11 @@ def test_faulthandlers_stack_of_the_crash_is_the_threads() -> None:
     assert [frame.line for frame in thread.python_stack] == [5, 9]
 
 
+def test_its_text_need_not_be_valid_utf8() -> None:
+    crash = crash_left_by(watched(7, ACCESS_VIOLATION), faults={7: b"\xff\xfe\n" + FAULT.replace(b"step", b"st\xe9p")})
+    assert [frame.line for frame in crash.threads[0].python_stack] == [5, 9]
+
+
 def test_its_text_is_no_crash_where_the_process_lived_on() -> None:
     crash = crash_left_by(watched(7, 1), faults={7: FAULT})
     assert crash.threads == ()
