@@ -272,6 +272,23 @@ def test_the_persons_script_is_replaced_in_the_commands_that_we_suggest(knowledg
     assert report.crash.rerun == Command(("<user-1>/train.py", "--name", "<user-1>"))
 
 
+@pytest.mark.parametrize(
+    ("argv", "expected"),
+    [
+        (("train.py", "--api-key", "correct-horse"), ("train.py", "--api-key", "<token-1>")),
+        (
+            ("train.py", "-H", "Authorization: Bearer", "c29tZS1zZWNyZXQ="),
+            ("train.py", "-H", "Authorization: Bearer", "<token-1>"),
+        ),
+        (("train.py", "--max-token", "4096"), ("train.py", "--max-token", "4096")),
+        (("train.py", "--tokens", "corpus.txt"), ("train.py", "--tokens", "corpus.txt")),
+    ],
+)
+def test_an_argument_that_announces_a_secret_hides_the_next_one(knowledge, argv, expected):
+    crash = read(Source.of(traceback_saying("x")), 0)._replace(rerun=Command(argv))
+    assert redacted(diagnose(crash, knowledge, version="test")).crash.rerun == Command(expected)
+
+
 def test_a_sentence_about_a_file_hides_the_name_in_the_file_only(run_triage, tmp_path):
     missing = tmp_path / "home" / "triage" / "triage run.log"
     done = run_triage("analyze", missing, LOGS / "oom_in_fit-2.21.log", "--format", "json")

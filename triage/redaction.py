@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from triage.crash import (
+    Command,
     Crash,
     Dump,
     Environment,
@@ -99,6 +100,10 @@ _NAMED = (
     r"([^\s'\",;]{4,})"
 )
 _BEARER = r"(?i)\b(bearer|basic) ([A-Za-z0-9+/=._~-]{12,})"
+# An argument after which a secret follows as an argument of its own.
+_ANNOUNCES_ONE = (
+    r"(?i)^(?:-{1,2}[\w-]{0,32}(?:password|passwd|secret|token|api[_-]?key|access[_-]?key)|(?:.* )?(?:bearer|basic))$"
+)
 _URL_LOGIN = r"(://)([^\s/:@]{1,128}:[^\s/@]{1,256})(@)"
 # Fields whose text is the input's own: everything in them may be a person's.
 _THEIRS: dict[type, tuple[str, ...]] = {
@@ -163,6 +168,15 @@ class Redactor:
             clean += self.shapes(text[at:start]) + self.text(text[start:stop])
             at = stop
         return self.shapes(clean + text[at:])
+
+    def arguments(self, words: tuple[str, ...], clean: Callable[[str], str]) -> tuple[str, ...]:
+        """The words of a command, of which one may say that the next is a secret."""
+        return tuple(
+            self._placeholder("token", word)
+            if before and len(word) > 3 and not word.isdigit() and pattern(_ANNOUNCES_ONE).search(before)
+            else clean(word)
+            for before, word in zip(("", *words), words, strict=False)
+        )
 
     def shapes(self, text: str) -> str:
         """Any text without what is private by its shape alone: tokens, addresses, the owner of a home folder."""
@@ -231,6 +245,9 @@ def _user_names(report: Report) -> set[str]:
 def _walk(value: Any, redactor: Redactor, clean: Callable[[str], str]) -> Any:
     if isinstance(value, str):
         return clean(value)
+    if isinstance(value, Command):
+        environment = tuple((name, redactor.shapes(held)) for name, held in value.environment)
+        return value._replace(argv=redactor.arguments(value.argv, clean), environment=environment)
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         ours, theirs = _OURS.get(type(value), ()), _THEIRS.get(type(value), ())
         return type(value)(

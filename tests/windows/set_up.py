@@ -17,7 +17,6 @@ from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parents[2]
 CACHE = PROJECT / ".windows"
-READY = CACHE / "ready"
 SOURCES = PROJECT / "fixtures" / "crashers" / "windows"
 # Each is an sdist around the embeddable Python of that series; 3.13 does not start under wine 8.
 PYTHONS = {"3.8": "3.8.0", "3.11": "3.11.0"}
@@ -33,13 +32,6 @@ def environment() -> dict[str, str]:
     """The environment for wine: a prefix of our own, no window, no chatter."""
     ours = {"WINEPREFIX": str(CACHE / "prefix"), "WINEDEBUG": "-all", "WINEARCH": "win64", "DISPLAY": ""}
     return {**os.environ, **ours}
-
-
-def is_ready() -> bool:
-    """Whether everything is there, with the crash programs as their sources are now."""
-    if not READY.exists() or shutil.which("wine") is None:
-        return False
-    return all(READY.stat().st_mtime >= path.stat().st_mtime for path in SOURCES.iterdir() if path.suffix != ".py")
 
 
 def main() -> None:
@@ -60,7 +52,6 @@ def main() -> None:
         wine("reg", "add", r"HKCU\Software\Wine", "/v", "Version", "/d", "win10", "/f")
     print("== crash programs", flush=True)
     subprocess.run([SOURCES / "build.sh", CACHE / "stand-ins"], check=True)
-    READY.touch()
 
 
 def install_from_the_system() -> None:

@@ -94,7 +94,6 @@ class Header(NamedTuple):
     size: int
     checksum: int
     header_size: int
-    is_64_bit: bool
     sections: tuple[Section, ...]
     directories: tuple[tuple[int, int], ...]
 
@@ -204,7 +203,7 @@ def _parse_header(data: bytes) -> Header | None:
     sections = tuple(
         _section(data, first + 40 * number) for number in range(min(section_count, fitting, _MAX_SECTIONS))
     )
-    return Header(machine, timestamp, size, checksum, header_size, magic == 0x20B, sections, directories)
+    return Header(machine, timestamp, size, checksum, header_size, sections, directories)
 
 
 def _section(data: bytes, at: int) -> Section:

@@ -226,7 +226,6 @@ class ThreadRecord(NamedTuple):
     id: int
     name: str = ""
     registers: Registers | None = None
-    stack_start: int = 0
     stack_size: int = 0
     teb: int = 0
 
@@ -251,9 +250,9 @@ def threads_of(dump: DumpFile, read_context: ReadContext | None) -> tuple[Thread
     }
     found = []
     for record in dump.records(parts.THREADS, _THREAD, _MOST_THREADS):
-        number, _, _, _, teb, stack, size, _, context_size, context = record
+        number, _, _, _, teb, _, size, _, context_size, context = record
         registers = _registers(dump, context, context_size, read_context)
-        found.append(ThreadRecord(number, names.get(number, ""), registers, stack, size, teb))
+        found.append(ThreadRecord(number, names.get(number, ""), registers, size, teb))
     return tuple(found)
 
 
