@@ -241,7 +241,7 @@ def test_a_card_that_is_full_is_called_so_for_a_user_called_gpu(run_triage):
         "(/home/gpu/train.py)\n"
     )
     done = run_triage("analyze", "-", input=log)
-    assert done.stdout.startswith("gpu.out-of-memory ")
+    assert done.stdout.splitlines()[:2] == ["The GPU's memory is full   99 %", "gpu.out-of-memory"]
     assert "triage explain gpu.out-of-memory" in done.stdout
     data = json.loads(run_triage("analyze", "-", "--format", "json", input=log).stdout)
     assert (data["diagnoses"][0]["cause"], data["diagnoses"][0]["signature"].split("/")[0]) == (

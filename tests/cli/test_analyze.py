@@ -259,7 +259,7 @@ def test_dash_twice_is_wrong_usage(run_triage):
 def test_a_terminal_is_told_to_paste(in_terminal):
     screen = in_terminal("analyze", typed=MEMORY_ERROR.encode() + b"\x04", after="Ctrl-D")
     assert screen.lines[0].startswith("triage: paste the log")
-    assert screen.lines[1].startswith("host.out-of-memory")
+    assert screen.lines[2] == "host.out-of-memory"
     assert screen.returncode == 0
 
 
@@ -336,7 +336,7 @@ def test_a_forbidden_file_is_named_and_the_others_are_analysed(tmp_path):
     )
     assert done.returncode == 3
     assert said_in_one_sentence(done.stderr) and "forbidden.log may not be read" in done.stderr
-    assert done.stdout.startswith("host.out-of-memory")
+    assert done.stdout.splitlines()[1] == "host.out-of-memory"
 
 
 def test_a_directory_of_nothing_is_named_and_the_others_are_analysed(run_triage, tmp_path):
@@ -364,7 +364,7 @@ def test_invalid_utf8_is_replaced_and_analysed(run_triage, tmp_path):
     (tmp_path / "odd.log").write_bytes(b"\x80\xff start\n" + data)
     done = run_triage("analyze", "odd.log")
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("host.out-of-memory")
+    assert done.stdout.splitlines()[1] == "host.out-of-memory"
     assert "conv2d_��/Relu" in done.stdout
 
 
@@ -382,7 +382,7 @@ def test_a_fifo_is_read_like_standard_input(run_triage, tmp_path):
     writer = threading.Thread(target=fifo.write_bytes, args=(DIAGNOSED.read_bytes(),), daemon=True)
     writer.start()
     done = run_triage("analyze", "pipe")
-    assert done.stdout.startswith("host.out-of-memory")
+    assert done.stdout.splitlines()[1] == "host.out-of-memory"
     assert done.returncode == 0
 
 
@@ -391,7 +391,7 @@ def test_a_process_substitution_is_read(tmp_path):
     done = subprocess.run(
         ["bash", "-c", command], capture_output=True, text=True, env=clean_environment(), cwd=tmp_path
     )
-    assert done.stdout.startswith("host.out-of-memory")
+    assert done.stdout.splitlines()[1] == "host.out-of-memory"
     assert done.returncode == 0
 
 
@@ -420,7 +420,7 @@ def test_an_escape_sequence_in_a_file_name_never_reaches_a_pipe(run_triage, tmp_
 def test_an_escape_sequence_in_a_file_name_never_reaches_a_pipe_beside_its_evidence(run_triage, tmp_path):
     (tmp_path / NASTY_NAME).write_bytes(DIAGNOSED.read_bytes())
     done = run_triage("analyze", NASTY_NAME, HEALTHY)
-    assert done.stdout.startswith("host.out-of-memory")
+    assert done.stdout.splitlines()[1] == "host.out-of-memory"
     assert "\x1b" not in done.stdout
 
 
@@ -516,7 +516,7 @@ def test_a_line_of_200_mb_is_read_in_little_memory(tmp_path):
         timeout=120,
     )
     status, kib = map(int, done.stderr.split())
-    assert done.stdout.startswith("host.out-of-memory"), "what comes after the long line must still be seen"
+    assert done.stdout.splitlines()[1] == "host.out-of-memory", "what comes after the long line must still be seen"
     assert status == 0
     assert kib < 400 * 1024
 
@@ -575,7 +575,7 @@ def test_a_broken_private_signature_is_named_and_skipped(run_triage, half_broken
 def test_a_pack_that_is_not_there_is_named_and_the_rest_works(run_triage):
     done = run_triage("analyze", DIAGNOSED, "--signatures", "no-such-pack")
     assert "no-such-pack" in done.stderr and "Traceback" not in done.stderr
-    assert done.stdout.startswith("host.out-of-memory")
+    assert done.stdout.splitlines()[1] == "host.out-of-memory"
 
 
 # ---------------------------------------------------------------- ending early
@@ -595,7 +595,7 @@ def test_a_closed_pipe_ends_quietly(tmp_path, arguments):
 def test_head_gets_its_line_and_nobody_complains(tmp_path):
     command = f"{shlex.join(TRIAGE)} analyze {shlex.quote(str(DIAGNOSED))} | head -1"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, env=clean_environment())
-    assert done.stdout.startswith("host.out-of-memory") and done.stdout.count("\n") == 1
+    assert done.stdout.startswith("Memory ran out") and done.stdout.count("\n") == 1
     assert done.stderr == ""
 
 

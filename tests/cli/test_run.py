@@ -47,9 +47,9 @@ def test_the_report_follows_on_standard_error(tmp_path):
     (tmp_path / "script.py").write_text("print('out', flush=True)\n" + CRASH + "die()\n")
     done = run("--no-native", "script.py", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (139, b"out\n")
-    blank, first = done.stderr.decode().splitlines()[:2]
+    blank, sentence, answer = done.stderr.decode().splitlines()[:3]
     assert blank == "", "apart from what the program printed last, which may be half a line"
-    assert first.startswith("native.") or "SIGSEGV" in first
+    assert answer.startswith("native.") or "SIGSEGV" in sentence
     assert b"script.py:4" in done.stderr
     assert b"\x1b" not in done.stderr, "colours belong to terminals"
 

@@ -30,7 +30,7 @@ from triage.report import Report
 from triage.reports.text import layout, render
 
 RERUN = Command(("train.py", "--epochs", "3"))
-FIRST = "TensorFlow's own log was hidden (TF_CPP_MIN_LOG_LEVEL=3, set by the script); see what it says:"
+FIRST = "run it again with TensorFlow's own log, which was hidden (TF_CPP_MIN_LOG_LEVEL=3, set by the script):"
 MEANING = ": native code touched memory it may not use"
 INTERPRETER = "/home/user/project/.venv/bin/python"
 PYTHON_STACK = (
@@ -101,15 +101,15 @@ def report(knowledge):
 def rows_of(report: Report, label: str) -> list[str]:
     """The texts of the rows with a label, as a pipe gets them; a row without a label belongs to the one above."""
     found, current = [], ""
-    for line in render(report).splitlines()[2:]:
-        current = line[:8].strip() or current
+    for line in render(report).splitlines()[3:]:
+        current = line[:9].strip() or current
         if current == label:
-            found.append(line[8:].strip())
+            found.append(line[9:].strip())
     return found
 
 
 def labels_of(report: Report) -> list[str]:
-    return [line[:8].strip() for line in render(report).splitlines()[2:] if line[:8].strip()]
+    return [line[:9].strip() for line in render(report).splitlines()[3:] if line[:9].strip()]
 
 
 # ---------------------------------------------------------------- who died
@@ -133,7 +133,7 @@ def test_a_program_that_does_not_notice_is_found_out(report):
 
 def test_a_program_that_waits_for_its_dead_worker_is_said_to(report):
     assert rows_of(report(with_worker(timeout(60))), "then") == [
-        "the program waited on: it was still running after 60 s, and triage ended it"
+        "the program kept waiting: it was still running after 60 s, and triage ended it"
     ]
 
 
@@ -281,7 +281,7 @@ def test_of_many_threads_the_one_that_runs_the_script_is_told(report):
 
 def test_a_process_without_python_is_told_by_its_native_function(report):
     thread = Thread(native_stack=(NativeFrame("libc.so.6", "wait4"),))
-    assert rows_of(report(hung(thread)), "hung")[1] == "main 4711: no Python line, in wait4"
+    assert rows_of(report(hung(thread)), "hung")[1] == "main 4711: no Python frame, in wait4"
 
 
 def test_a_hang_is_not_called_a_death(report):
@@ -344,7 +344,7 @@ def test_the_real_thing_in_a_terminal(in_terminal, tmp_path):
     (tmp_path / "train.py").write_text("import ctypes\ndef fit():\n    ctypes.string_at(8)\nfit()\n")
     screen = in_terminal("run", "--no-native", "train.py")
     assert screen.returncode == 139
-    assert any(line.startswith(" died   SIGSEGV (exit 139) at train.py:3 in fit") for line in screen.lines)
+    assert any(line.startswith(" died    SIGSEGV (exit 139) at train.py:3 in fit") for line in screen.lines)
     assert max(map(len, screen.lines)) <= 80 and len(screen.lines) <= 24
 
 
@@ -391,7 +391,8 @@ def test_nothing_that_a_program_chose_moves_the_cursor(report, crash, width):
     text = "\n".join(map(str, layout(report(crash), width)))
     assert "owned" in text
     assert not set(re.findall(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", text))
-    assert {line[:1] for line in text.splitlines()[1:]} <= {" ", ""}, "a line feed of the program began a line"
+    _, rows = text.split("\n\n", 1)
+    assert {line[:1] for line in rows.splitlines()} <= {" ", ""}, "a line feed of the program began a line"
 
 
 def test_nor_does_the_name_of_an_input(knowledge, tmp_path):

@@ -113,7 +113,7 @@ def test_a_line_of_a_log_cannot_start_a_heading_or_a_list(run_triage):
     log += "# heading\n- item\n1. one\n\n> quoted\n"
     output = run_triage("analyze", "-", "--format", "markdown", input=log).stdout
     headings = [line for line in output.splitlines() if line.startswith("#")]
-    assert all(line.startswith(("## triage: ", "### ")) for line in headings)
+    assert headings[0].startswith("## ") and all(line.startswith("### ") for line in headings[1:])
     assert "heading" not in "".join(headings)
 
 
@@ -123,7 +123,7 @@ def test_the_whole_report_is_told(knowledge):
     first = report.diagnoses[0]
     for told in (*(e.text for e in first.because), *(step.verify for step in first.fix), *report.not_observable):
         assert " ".join(told.split()) in text
-    for heading in ("Why", "Fix", "Not seen"):
+    for heading in ("Why", "Fix", "Missing"):
         assert f"### {heading}\n" in render(report)
 
 
@@ -213,7 +213,7 @@ def test_a_key_that_differs_from_the_stack_is_told(knowledge):
 
 
 def test_the_interpreter_is_named(knowledge):
-    assert bullets(told(live(), knowledge))["with"] == ["Python 3.11.7 (/home/user/.venv/bin/python), Linux"]
+    assert bullets(told(live(), knowledge))["system"] == ["Python 3.11.7 (/home/user/.venv/bin/python), Linux"]
 
 
 def test_where_each_process_of_a_hang_waits(knowledge):
@@ -239,7 +239,7 @@ def test_a_hidden_log_comes_before_the_facts_and_is_not_asked_for_again(knowledg
     command = "`triage run --tf-log train.py --epochs 3`"
     assert output.count("triage run --tf-log") == 1
     assert output.index(command) < output.index("- **died**")
-    assert f"TensorFlow's own log was hidden ({HIDDEN})" in plain_text(output)
+    assert f"run it again with TensorFlow's own log, which was hidden ({HIDDEN})" in plain_text(output)
 
 
 def test_a_log_that_was_printed_is_not_called_hidden(knowledge):

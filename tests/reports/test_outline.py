@@ -46,8 +46,8 @@ def on_screen(report: Report, width: int = 80) -> dict[str, str]:
     found: dict[str, str] = {}
     label = ""
     for line in map(str, text.layout(report, width)):
-        label = line[:8].strip() if line.startswith(" ") and line[:8].strip() else label
-        found[label] = f"{found.get(label, '')} {' '.join(line[8:].split())}".strip()
+        label = line[:9].strip() if line.startswith(" ") and line[:9].strip() else label
+        found[label] = f"{found.get(label, '')} {' '.join(line[9:].split())}".strip()
     return found
 
 
@@ -72,7 +72,7 @@ def test_a_pipe_shows_all_of_it_in_its_order(report: Report) -> None:
     at = 0
     for item in everything(outline(report)):
         at = written.index(" ".join(item.text.split()), at)
-    labels = [line[:8].strip() for line in written.splitlines()[2:] if line[:8].strip()]
+    labels = [line[:9].strip() for line in written.splitlines()[3:] if line[:9].strip()]
     assert labels == [*(section.label for section in outline(report).sections), "more"]
 
 
@@ -134,12 +134,12 @@ def test_long_sentences_are_cut_only_where_the_screen_is_full(knowledge: Knowled
     message = " ".join(f"word{number}" for number in range(40))
     log = f'Traceback (most recent call last):\n  File "t.py", line 1, in <module>\nOddError: {message}\n'
     report = triage.analyze(log.encode(), knowledge=knowledge)
-    assert "word39" in on_screen(report, 120)["said"]
+    assert "word39" in on_screen(report, 120)["error"]
     longer = triage.analyze(log.replace(message, f"{message} " * 9).encode(), knowledge=knowledge)
-    assert "word39" not in on_screen(longer)["said"] and on_screen(longer)["said"].endswith("…")
+    assert "word39" not in on_screen(longer)["error"] and on_screen(longer)["error"].endswith("…")
 
 
 def test_of_a_healthy_run_there_is_nothing_to_tell_on_a_screen(knowledge: Knowledge) -> None:
     report = triage.analyze(LOGS / "healthy" / "import_only-2.21.log", knowledge=knowledge)
     assert report.verdict == "no-crash"
-    assert [str(line) for line in text.layout(report, 80)][1:] == [""]
+    assert [str(line) for line in text.layout(report, 80)][1:] == ["no-crash", ""]

@@ -26,7 +26,7 @@ FITTED = {
     "causes": {},
     "signatures": {},
 }
-SENTENCE = "of 40 unread reports answered this surely, 39 were right (2026-02-01)"
+SENTENCE = "39 of 40 answers this sure were right on unseen reports (2026-02-01)"
 
 
 def report(*lines: str, fitted: bool = True) -> Report:
@@ -36,12 +36,12 @@ def report(*lines: str, fitted: bool = True) -> Report:
 
 
 def test_the_terminal_report_quotes_the_table() -> None:
-    assert f" sure   {SENTENCE}" in text.render(report(PRIVATE_LINE))
+    assert f" record  {SENTENCE}" in text.render(report(PRIVATE_LINE))
 
 
 def test_it_is_one_line_at_80_columns() -> None:
-    assert [str(line) for line in text.layout(report(PRIVATE_LINE), 80) if "unread reports" in str(line)] == [
-        f" sure   {SENTENCE}"
+    assert [str(line) for line in text.layout(report(PRIVATE_LINE), 80) if "unseen reports" in str(line)] == [
+        f" record  {SENTENCE}"
     ]
 
 

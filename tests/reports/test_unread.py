@@ -16,7 +16,7 @@ from triage.report import Report
 from triage.reports import markdown, text
 from triage.reports.json_report import as_dict
 
-SAID = " of train.log went unread, so no cause passes for found; analyze the part around the failure by itself"
+SAID = " of train.log, so no cause can count as found; analyze the part around the failure on its own"
 
 
 @pytest.fixture
@@ -32,10 +32,10 @@ def report(knowledge: Knowledge, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_the_first_row_of_the_text_says_how_much(report: Report) -> None:
-    headline, blank, first, *others = text.render(report).splitlines()
-    assert (headline.startswith("perhaps host.out-of-memory"), blank) == (True, "")
+    headline, cause, blank, first, *others = text.render(report).splitlines()
+    assert (headline.startswith("Perhaps: "), cause, blank) == (True, "host.out-of-memory", "")
     whole = Path("train.log").stat().st_size
-    assert first.startswith(" unread ")
+    assert first.startswith(" unread  ")
     assert f" of {whole / 1024:,.1f} KiB (lines 101 to 1," in first
     assert first.endswith(SAID)
     assert not any("KiB (lines" in row for row in others)
@@ -44,7 +44,7 @@ def test_the_first_row_of_the_text_says_how_much(report: Report) -> None:
 @pytest.mark.parametrize("width", [60, 80, 120])
 def test_a_screen_says_it_first_too(report: Report, width: int) -> None:
     shown = [str(line) for line in text.layout(report, width)]
-    labels = [line[1:8].strip() for line in shown[shown.index("") :] if line[:1] == " " and line[1:8].strip()]
+    labels = [line[1:9].strip() for line in shown[shown.index("") :] if line[:1] == " " and line[1:9].strip()]
     assert labels[0] == "unread"
 
 
@@ -62,8 +62,8 @@ def test_a_log_whose_end_could_not_be_unpacked_says_so_without_a_figure(knowledg
     path.write_bytes(packed[:-20])
     report = triage.analyze(path, exit_code=139, knowledge=knowledge)
     assert report.verdict == "uncertain"
-    first = text.render(report).splitlines()[2]
-    assert first.startswith(f" unread the rest of {path} went unread, so no cause passes for found")
+    first = text.render(report).splitlines()[3]
+    assert first.startswith(f" unread  the rest of {path}, so no cause can count as found")
 
 
 def test_a_file_of_windows_that_could_not_be_read_is_named_on_a_screen_by_more_than_its_drive(
@@ -73,7 +73,7 @@ def test_a_file_of_windows_that_could_not_be_read_is_named_on_a_screen_by_more_t
     gap = Gap("input", "unreadable", None, name, f"{name}: this is a picture; paste the text of the log instead.")
     crash = Crash(gaps=(gap,), logs=(Log(0, ["some words"]),), inputs=(Input(0, "log", "-"),))
     report = diagnose(crash, knowledge, version="test")
-    (row,) = [str(line) for line in text.layout(report, 200) if str(line).startswith(" unseen")]
+    (row,) = [str(line) for line in text.layout(report, 200) if str(line).startswith(" missing")]
     assert row.split(None, 1)[1].split(", ")[0] == name
 
 

@@ -67,7 +67,7 @@ def is_older_report(output: str) -> bool:
     """Whether a report of ours lies there already, and nothing but that."""
     if _existing(output) is None:
         return False
-    from triage.reports.recognising import is_report
+    from triage.reports.recognition import is_report
 
     return is_report(output)
 

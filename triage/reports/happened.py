@@ -33,14 +33,14 @@ def reliability(report: Report) -> str:
     held = report.reliability
     if held is None:
         return ""
-    return f"of {held.cases} unread reports answered this surely, {held.right} were right ({held.measured})"
+    return f"{held.right} of {held.cases} answers this sure were right on unseen reports ({held.measured})"
 
 
 def not_read(crash: Crash) -> list[str]:
     """How much of each text went unread: before anything else, because no answer is sure then."""
     return [
-        f"{entry.left_out.label} of {entry.name} went unread, so no cause passes for found; analyze the part around "
-        "the failure by itself"
+        f"{entry.left_out.label} of {entry.name}, so no cause can count as found; analyze the part around the failure "
+        "on its own"
         for entry in crash.partly_read
         if entry.left_out
     ]
@@ -59,7 +59,7 @@ def hidden_log(report: Report) -> HiddenLog | None:
         return None
     if report.verdict == DIAGNOSED and any(e.place and e.place.line for e in report.diagnoses[0].because):
         return None
-    sentence = f"TensorFlow's own log was hidden ({crash.environment.hidden_log}); see what it says:"
+    sentence = f"run it again with TensorFlow's own log, which was hidden ({crash.environment.hidden_log}):"
     return HiddenLog(sentence, command.line(crash.environment.os))
 
 
@@ -88,7 +88,7 @@ def reaction(crash: Crash) -> str | None:
     if main is None or main.exit is None:
         return None
     if main.exit.kind == "timeout":
-        return f"the program waited on: {main.exit.meaning}"
+        return f"the program kept waiting: {main.exit.meaning}"
     ended = main.exit.label if main.exit.is_failure else "exit 0, as if nothing had happened"
     return f"the program itself ended with {ended}"
 
@@ -104,7 +104,7 @@ def hung(crash: Crash) -> list[str]:
     blocked.sort(key=lambda pair: pair[0] is not crash.processes[crash.primary])
     for process, thread in blocked:
         frame = _nearest(thread.python_stack)
-        at = _line(frame) if frame else "no Python line"
+        at = _line(frame) if frame else "no Python frame"
         inside = f", in {name_of(thread.native_stack[0])}" if thread.native_stack else ""
         sentences.append(f"{process.role} {process.pid}: {at}{inside}")
     return sentences
@@ -144,7 +144,7 @@ def fast_fail(crash: Crash) -> str | None:
     status = crash.exit
     if status is None or status.subcode is None:
         return None
-    return f"subcode {status.subcode} ({status.subcode_name or 'without a name'}): {status.meaning}"
+    return f"subcode {status.subcode} ({status.subcode_name or 'unnamed'}): {status.meaning}"
 
 
 def faulting_module(crash: Crash) -> str | None:
@@ -165,7 +165,7 @@ def seen_on_stack(crash: Crash) -> str | None:
     thread = next((thread for thread in crash.threads if thread.crashed and thread.seen_modules), None)
     if thread is None:
         return None
-    return f"modules seen on the stack, not all of them called: {', '.join(thread.seen_modules)}"
+    return f"modules seen on the stack (not all of them were called): {', '.join(thread.seen_modules)}"
 
 
 def odd(crash: Crash) -> tuple[str, ...]:

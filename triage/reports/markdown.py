@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from triage.report import NO_CRASH, UNKNOWN, Report
+from triage.report import Report
 from triage.reports.harmless import harmless
-from triage.reports.outline import Item, Section, outline
+from triage.reports.outline import Item, Section, outline, percent
 
 # A program can have hundreds of processes, and they mostly wait for the same thing.
 _LONGEST_FACT = 9
@@ -17,7 +17,8 @@ _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~@])")
 def render(report: Report) -> str:
     """The whole report; text from an input is escaped, so that it mentions nobody and formats nothing."""
     shown = outline(report)
-    lines = [f"## {_title(report)}", "", _escape(report.summary), ""]
+    share = f" ({percent(shown.confidence)})" if shown.confidence is not None else ""
+    lines = [f"## {_escape(shown.sentence)}{share}", "", f"triage: {_code(shown.answer)}", ""]
     facts = [line for section in shown.sections if not section.heading for line in _fact(section)]
     lines += [*facts, ""] if facts else []
     for section in shown.sections:
@@ -26,13 +27,6 @@ def render(report: Report) -> str:
     if shown.more:
         lines += [f"More: {_code(shown.more)}", ""]
     return "\n".join([*lines, f"<sub>{_escape(shown.made_by)}</sub>"]) + "\n"
-
-
-def _title(report: Report) -> str:
-    if not report.diagnoses or report.verdict in (UNKNOWN, NO_CRASH):
-        return f"triage: {report.verdict}"
-    first = report.diagnoses[0]
-    return f"triage: {_code(first.cause)} ({first.confidence:.0%}, {report.verdict})"
 
 
 def _fact(section: Section) -> list[str]:

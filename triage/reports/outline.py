@@ -113,21 +113,21 @@ _TITLES: Mapping[Kind, tuple[str, str]] = {
     "hang": ("hung", ""),
     "death": ("died", ""),
     "reaction": ("then", ""),
-    "exception": ("said", ""),
-    "software": ("with", ""),
+    "exception": ("error", ""),
+    "software": ("system", ""),
     "location": ("where", ""),
-    "oddities": ("odd", ""),
+    "oddities": ("unusual", ""),
     "stack key": ("stack", ""),
     "reasons": ("why", "Why"),
     "fix": ("fix", "Fix"),
     "ruled out": ("not", "Ruled out"),
-    "misconceptions": ("heard", "Heard elsewhere"),
-    "alternatives": ("else", "Also possible"),
-    "near misses": ("near", "Came closest"),
-    "other crashes": ("also", "Other crashes in this log"),
-    "gaps": ("unseen", "Not seen"),
+    "misconceptions": ("note", "Common misconceptions"),
+    "alternatives": ("maybe", "Also possible"),
+    "near misses": ("closest", "Closest matches"),
+    "other crashes": ("also", "Other crashes in the same input"),
+    "gaps": ("missing", "Missing"),
     "questions": ("next", "Next"),
-    "reliability": ("sure", "How often such answers are right"),
+    "reliability": ("record", "Track record"),
 }
 
 
@@ -137,7 +137,7 @@ def outline(report: Report) -> Outline:
     first = report.diagnoses[0] if named else None
     hidden = ", ".join(f"{count} {kind}" for kind, count in report.redactions)
     return Outline(
-        sentence=first.title if first else report.summary,
+        sentence=_sentence(report, first),
         confidence=first.confidence if first else None,
         answer=first.cause if first else report.verdict,
         sections=_sections(report, first),
@@ -145,6 +145,12 @@ def outline(report: Report) -> Outline:
         made_by=f"triage {report.version}, signatures {report.signatures[:19]}"
         + (f"; hidden: {hidden}" if hidden else ""),
     )
+
+
+def _sentence(report: Report, first: Diagnosis | None) -> str:
+    if first is None:
+        return report.summary
+    return first.title if report.verdict == DIAGNOSED else f"Perhaps: {first.title}"
 
 
 def percent(share: float) -> str:
@@ -223,7 +229,7 @@ def _exception(crash: Crash) -> list[Item]:
 def _software(report: Report) -> list[Item]:
     crash = report.crash
     known = (happened.tensorflow(crash), happened.python(crash), happened.system(crash))
-    priority: Priority = "full report" if report.verdict == NO_CRASH else "important"
+    priority: Priority = "full report" if report.verdict == NO_CRASH else "useful"
     others = [f"{name} {version}" for name, version in crash.environment.packages if name != "tensorflow"]
     return [
         *_facts(", ".join(filter(None, known)), priority=priority),
@@ -232,9 +238,9 @@ def _software(report: Report) -> list[Item]:
 
 
 def _location(crash: Crash) -> list[Item]:
-    source = happened.own_source(crash)
+    frames, source = happened.native_frames(crash), happened.own_source(crash)
     return [
-        *_facts(happened.native_frames(crash), role="code"),
+        *([Item(frames, "code", least=3)] if frames else []),
         *_facts(happened.faulting_module(crash), priority="important"),
         *([Item(source, "code", lead="built from", priority="important", least=2)] if source else []),
         *_facts(happened.fault(crash), role="code", priority="important"),
@@ -272,7 +278,7 @@ def _place(place: Place | None, crash: Crash) -> str:
 def _step(step: FixStep) -> Item:
     risk = "" if step.risk == "low" else f" (risk: {step.risk})"
     command = (Item(step.run, "command"),) if step.run else ()
-    if_not = (Item(step.if_not, "note", lead="still:", priority="extra"),) if step.if_not else ()
+    if_not = (Item(step.if_not, "note", lead="if not:", priority="extra"),) if step.if_not else ()
     return Item(step.do + risk, parts=(*command, Item(step.verify, "note", lead="check:"), *if_not))
 
 
@@ -299,7 +305,9 @@ def _near_miss(near: Near, crash: Crash) -> Item:
 
 def _other_crashes(report: Report) -> list[Item]:
     items = (
-        Item(other.summary, name=other.cause or other.verdict, aside=_place(other.place, report.crash))
+        Item(
+            f"another crash ({other.cause or other.verdict}): {other.summary}", aside=_place(other.place, report.crash)
+        )
         for other in report.other_crashes
     )
     return _ranked(items, "important", "detail")

@@ -3,12 +3,12 @@
 from collections.abc import Sequence, Set
 from typing import NamedTuple
 
-from triage.report import DIAGNOSED, NO_CRASH, UNKNOWN, Report
+from triage.report import Report
 from triage.reports.harmless import harmless
-from triage.reports.outline import PRIORITIES, Item, Priority, Role, Section, outline, percent
+from triage.reports.outline import PRIORITIES, Item, Outline, Priority, Role, Section, outline, percent
 from triage.reports.wrapping import columns, shorten, wrap
 
-_LABEL = 8
+_LABEL = 9
 _SCREEN_LINES = 24
 _MARKS: dict[Role, str] = {"for": "+ ", "against": "- "}
 _COLOURS: dict[Role, str] = {"code": "text", "note": "dim"}
@@ -50,8 +50,8 @@ def render(report: Report) -> str:
 def layout(report: Report, width: int | None) -> list[Line]:
     """The report's lines; with a width they are wrapped to it and kept to one screen."""
     shown = outline(report)
-    above = [*_headline(report, width), Line(())]
-    below = [Line(()), Line(((" more   ", "label"), (shown.more, "command")))] if shown.more else []
+    above = [*_headline(shown, width), Line(())]
+    below = [Line(()), Line(((" more".ljust(_LABEL), "label"), (shown.more, "command")))] if shown.more else []
     if width is None:
         blocks = [_section_lines(section, section.items, None) for section in shown.sections]
     else:
@@ -59,22 +59,17 @@ def layout(report: Report, width: int | None) -> list[Line]:
     return [*above, *(line for block in blocks for line in block), *below]
 
 
-def _headline(report: Report, width: int | None) -> list[Line]:
-    """The answer: cause, title and confidence on one line where they fit, else the title below."""
-    if not report.diagnoses or report.verdict in (UNKNOWN, NO_CRASH):
-        answer, title, share = str(report.verdict), report.summary, ""
-    else:
-        first = report.diagnoses[0]
-        answer = first.cause if report.verdict == DIAGNOSED else f"perhaps {first.cause}"
-        title, share = first.title, percent(first.confidence)
-    title = harmless(title)
+def _headline(shown: Outline, width: int | None) -> list[Line]:
+    """The answer for the person with its confidence at the right, and the answer for a program below."""
+    sentence = _flat(shown.sentence)
+    share = percent(shown.confidence) if shown.confidence is not None else ""
     if width is None:
-        return [Line(((answer, "answer"), (f"   {title}", "text"), (f"   {share}" if share else "", "share")))]
-    if len(answer) + 3 + columns(title) + 2 + len(share) <= width:
-        right = share.rjust(width - len(answer) - 3 - columns(title))
-        return [Line(((answer, "answer"), (f"   {title}", "text"), (right, "share")))]
-    below = [Line(((f" {piece}", "text"),)) for piece in wrap(title, width - 1)]
-    return [Line(((answer, "answer"), (share.rjust(width - len(answer)), "share"))), *below]
+        lines = [Line(((sentence, "answer"), (f"   {share}" if share else "", "share")))]
+    else:
+        first, *others = wrap(sentence, width, beside_first=len(share) + 2 if share else 0)
+        right = share.rjust(width - columns(first)) if share else ""
+        lines = [Line(((first, "answer"), (right, "share"))), *(Line(((piece, "answer"),)) for piece in others)]
+    return [*lines, Line(((shown.answer, "dim"),))]
 
 
 def _fitting(sections: Sequence[Section], width: int, room: int) -> list[list[Line]]:
@@ -150,13 +145,12 @@ def _rows(item: Item, number: int, screen: _Screen | None) -> list[_Row]:
 def _row_lines(row: _Row, screen: _Screen | None) -> list[tuple[tuple[str, str], ...]]:
     """The row as pieces of each of its lines, without the label."""
     role = _COLOURS.get(row.role, row.role)
-    # A line feed would end the row, and a tab takes as many columns as the terminal likes.
-    text, aside = (harmless(part).replace("\n", " ").replace("\t", " ") for part in (row.text, row.aside))
+    text, aside = _flat(row.text), _flat(row.aside)
     if screen is None:
         return [((text, role), (f"   ({aside})" if aside else "", "dim"))]
     room = max(20, screen.width - _LABEL)
     aside = shorten(aside, room // 2)
-    wrapped = wrap(text, room - (columns(aside) + 2 if aside else 0), row.hang)
+    wrapped = wrap(text, room, row.hang, columns(aside) + 2 if aside else 0)
     if screen.is_full and row.least and len(wrapped) > row.least:
         wrapped[row.least - 1 :] = [shorten(f"{wrapped[row.least - 1]} {wrapped[row.least].strip()}", room)]
     lines: list[tuple[tuple[str, str], ...]] = []
@@ -164,3 +158,8 @@ def _row_lines(row: _Row, screen: _Screen | None) -> list[tuple[tuple[str, str],
         right = " " * (room - columns(piece) - columns(aside)) + aside if aside and number == 0 else ""
         lines.append(((piece, role), (right, "dim")))
     return lines
+
+
+def _flat(text: str) -> str:
+    """Text for one line: a line feed would end it, and a tab takes as many columns as the terminal likes."""
+    return harmless(text).replace("\n", " ").replace("\t", " ")

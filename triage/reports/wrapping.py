@@ -12,21 +12,25 @@ def columns(text: str) -> int:
     return sum(_width(character) for character in text)
 
 
-def wrap(text: str, width: int, hang: int = 0) -> list[str]:
-    """Lines of at most `width` columns, broken at spaces where that is possible; all but the first are indented."""
+def wrap(text: str, width: int, hang: int = 0, beside_first: int = 0) -> list[str]:
+    """Lines of at most `width` columns, broken at spaces where that is possible.
+
+    All but the first are indented by `hang`; the first leaves room for what stands beside it.
+    """
     indent = " " * hang
     lines: list[str] = []
     line = ""
+    room = width - beside_first
     for number, word in enumerate(text.split(" ")):
         # Spaces stay as they are written, but none is carried over to the next line.
         space = " " if number and line != indent else ""
-        if line.strip() and columns(line) + len(space) + columns(word) > width:
+        if line.strip() and columns(line) + len(space) + columns(word) > room:
             lines.append(line.rstrip())
-            line, space = indent, ""
-        while columns(word) > width - columns(line) - len(space):
-            head = _fitting(word, max(1, width - columns(line) - len(space)))
+            line, space, room = indent, "", width
+        while columns(word) > room - columns(line) - len(space):
+            head = _fitting(word, max(1, room - columns(line) - len(space)))
             lines.append(line + space + head)
-            word, line, space = word[len(head) :], indent, ""
+            word, line, space, room = word[len(head) :], indent, "", width
         line += space + word
     return [*lines, line.rstrip()] if line.strip() or not lines else lines
 
