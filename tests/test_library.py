@@ -211,7 +211,6 @@ def test_the_options_of_a_run_are_kept_for_the_next(tmp_path):
     told, _ = by_library(
         tmp_path,
         "import shlex, sys\nran = triage.run(['ill.py', 'a b'], python=sys.executable, timeout=60, native=False)\n"
-        "from triage.reports import happened\n"
         "crash = ran.report.crash\n"
         "told = [crash.run_with_log.line().replace(shlex.quote(sys.executable), 'P'), crash.rerun.line()]",
     )

@@ -99,7 +99,7 @@ def run(
         report = diagnose(outcome.facts(), knowledge, version=__version__, top=top)
         report = redacted(report) if redact else report
     except Exception as error:  # the program's exit code matters more than whatever is wrong with us
-        problem = f"the report failed: {defects.told(error)}"
+        problem = f"the report failed: {defects.sentence(error)}"
         return Ran(outcome.exit_code, outcome.signal, None, (problem,), outcome.notices)
     problems = tuple(f"signature skipped: {problem}" for problem in knowledge.problems)
     return Ran(outcome.exit_code, outcome.signal, report, problems, outcome.notices)
@@ -152,7 +152,7 @@ def analyze(
         except Exception as error:  # the other inputs of the incident still tell something
             if len(inputs) == 1:
                 raise
-            parts.append(_unread(number, source, f"{source.label} could not be read: {defects.told(error)}"))
+            parts.append(_unread(number, source, f"{source.label} could not be read: {defects.sentence(error)}"))
     crash = merge(of_one_process(parts)) if parts else Crash()
     if status is not None:
         crash = with_exit(crash, status)

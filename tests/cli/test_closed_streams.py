@@ -42,7 +42,7 @@ def test_an_output_that_takes_nothing_is_said_in_one_sentence(tmp_path, argument
     assert done.returncode == NOT_PRINTED
     # What the commands themselves say on standard error may stand before it.
     *_, last = done.stderr.splitlines()
-    assert last == f"triage: standard output could not be written ({why}); send it somewhere else."
+    assert last == f"triage: standard output could not be written ({why}); redirect it somewhere else."
     assert "Traceback" not in done.stderr and "Exception ignored" not in done.stderr
 
 

@@ -74,7 +74,7 @@ def test_the_subcode_of_a_topic_is_a_number_or_the_topic_is_unknown(run_triage):
     assert "subcode 7)" in run_triage("explain", "0xC0000409 subcode 007").stdout
     done = run_triage("explain", f"0xC0000409 subcode {ENDLESS}")
     assert done.returncode == 2
-    assert "Traceback" not in done.stderr and "bug of ours" not in done.stderr
+    assert "Traceback" not in done.stderr and "bug in triage" not in done.stderr
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="links and pipes as POSIX has them")
@@ -101,7 +101,7 @@ def test_a_folder_of_odd_files_gives_every_report_that_can_be_given(run_triage, 
     assert len(told) == 4 and all(line.startswith("triage: logs/") for line in told)
     assert "logs/loop could not be opened (Too many levels of symbolic links)" in done.stderr
     assert "logs/gone does not exist" in done.stderr
-    assert "bug of ours" not in done.stderr
+    assert "bug in triage" not in done.stderr
 
 
 def test_the_order_of_a_folder_is_that_of_the_names(run_triage, tmp_path):
@@ -113,7 +113,7 @@ def test_the_order_of_a_folder_is_that_of_the_names(run_triage, tmp_path):
     assert list(reports_in(run_triage("analyze", "logs", "--format", "json").stdout)) == names
 
 
-# ---------------------------------------------------------------- a bug of ours
+# ---------------------------------------------------------------- a bug in triage
 
 # Which bugs we have we do not know, so the test brings one along.
 PLANTED = """
@@ -167,9 +167,9 @@ def test_a_bug_of_ours_costs_one_file_its_report_and_no_other(tmp_path, place):
     assert done.returncode == 3
     assert list(reports_in(done.stdout)) == ["c-good.log", "e-good.log"]
     deep, memory, value = done.stderr.splitlines()
-    assert deep == "triage: a-deep.log: a bug of ours, please report: RecursionError: too deep."
-    assert memory == "triage: b-memory.log: a bug of ours, please report: MemoryError."
-    assert value.startswith("triage: d-value.log: a bug of ours, please report: ValueError: [31mred line xxx")
+    assert deep == "triage: a-deep.log: a bug in triage, please report it: RecursionError: too deep."
+    assert memory == "triage: b-memory.log: a bug in triage, please report it: MemoryError."
+    assert value.startswith("triage: d-value.log: a bug in triage, please report it: ValueError: [31mred line xxx")
     assert len(value) < 320
 
 
@@ -178,7 +178,7 @@ def test_an_error_of_the_system_while_a_file_is_read_is_not_taken_for_one_of_the
     (tmp_path / "os.log").write_bytes(LOG.read_bytes())
     done = with_a_bug(place, tmp_path, "analyze", "os.log", "--output", "report.txt")
     assert done.returncode == 70
-    assert done.stderr == "triage: os.log: a bug of ours, please report: OSError: [Errno 5] Input/output error.\n"
+    assert done.stderr == "triage: os.log: a bug in triage, please report it: OSError: [Errno 5] Input/output error.\n"
     assert os.listdir(tmp_path) == ["os.log"]
 
 
@@ -187,7 +187,7 @@ def test_the_only_file_leaves_with_70(tmp_path, place):
     (tmp_path / "value.log").write_bytes(LOG.read_bytes())
     done = with_a_bug(place, tmp_path, "analyze", "value.log", "--format", "json")
     assert (done.returncode, done.stdout) == (70, "")
-    assert done.stderr.startswith("triage: value.log: a bug of ours, please report: ValueError: ")
+    assert done.stderr.startswith("triage: value.log: a bug in triage, please report it: ValueError: ")
     assert done.stderr.count("\n") == 1 and "\x1b" not in done.stderr
 
 
@@ -200,14 +200,14 @@ def test_of_several_files_of_one_incident_the_others_are_read(tmp_path):
     assert [entry["kind"] for entry in report["crash"]["inputs"]] == ["log", "unreadable"]
     assert done.returncode == 3
     assert done.stderr == (
-        "triage: deep.log could not be read: a bug of ours, please report: RecursionError: too deep\n"
+        "triage: deep.log could not be read: a bug in triage, please report it: RecursionError: too deep\n"
     )
 
 
 def test_explain_ends_in_a_sentence_too(tmp_path):
     done = with_a_bug("explaining", tmp_path, "explain", "139")
     assert (done.returncode, done.stdout) == (70, "")
-    assert done.stderr.startswith("triage: a bug of ours, please report: ValueError: ")
+    assert done.stderr.startswith("triage: a bug in triage, please report it: ValueError: ")
     assert done.stderr.count("\n") == 1
 
 
@@ -215,7 +215,7 @@ def test_a_program_that_is_run_keeps_its_exit_code(tmp_path):
     (tmp_path / "value.py").write_text("import sys\nsys.exit(3)\n")
     done = with_a_bug("diagnosing", tmp_path, "run", "--no-native", "value.py")
     assert done.returncode == 3
-    assert done.stderr.startswith("triage: the report failed: a bug of ours, please report: ValueError: ")
+    assert done.stderr.startswith("triage: the report failed: a bug in triage, please report it: ValueError: ")
     assert done.stderr.count("\n") == 1
 
 

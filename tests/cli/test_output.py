@@ -369,7 +369,7 @@ def test_a_failing_run_never_takes_what_is_no_report_for_its_report(tmp_path, co
     done = in_shell(f"PATH={python}:$PATH; triage run --no-native --output {output} {command}", tmp_path)
     assert done.returncode == 3
     assert (tmp_path / output).read_text("utf-8") == FAILS
-    assert f"{output} could not be written (it is there and is no report of triage)" in done.stderr
+    assert f"{output} could not be written (it exists and is not a report of triage)" in done.stderr
     assert "exit 3" in done.stderr.split("The report follows.")[1]
 
 

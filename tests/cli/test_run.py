@@ -231,7 +231,7 @@ def test_any_name_of_a_script(tmp_path, name, output):
     (tmp_path / name).write_text("import sys\nsys.exit(3)\n")
     done = run("--no-native", *output, f"./{name}", cwd=tmp_path)
     assert done.returncode == 3
-    assert b"bug of ours" not in done.stderr
+    assert b"bug in triage" not in done.stderr
     written = (tmp_path / "report.txt").read_bytes() if output else done.stderr
     assert b"exit 3" in written
 

@@ -12,7 +12,7 @@ from typing import NoReturn
 import click
 
 from triage import __version__, defects
-from triage.cli import streams
+from triage.cli import stdio
 
 _COMMANDS = {
     "run": "triage.cli.run",
@@ -22,8 +22,8 @@ _COMMANDS = {
     "completion": "triage.cli.completion",
 }
 _HELP = {
-    "run": "Run a program and, where it fails, say why.",
-    "analyze": "Say why a process died, from what it left behind.",
+    "run": "Run a program and, if it fails, say why.",
+    "analyze": "Say why a process died, from its log, core or dump.",
     "explain": "Say what a code, signal, exception, cause or signature means.",
     "signatures": "List, show, check and write signatures.",
     "completion": "Print the completion script for a shell.",
@@ -72,21 +72,21 @@ Examples:
 def _group() -> None:
     """Why did my Python or TensorFlow process die, and what fixes it?
 
-    Reads what a crash left behind and prints the cause, the reasons, what was ruled out and the fix. Works offline:
+    Reads what a crash left behind and prints the cause, the reasons, what was ruled out, and the fix. Works offline:
     nothing is ever sent anywhere.
     """
 
 
 def main() -> NoReturn:
-    """Run the command line; whatever goes wrong is told in a sentence and by the exit code."""
-    # A short run makes no garbage worth looking for, and looking takes a tenth of it.
+    """Run the command line; whatever goes wrong ends in one sentence and an exit code."""
+    # A short run makes no garbage worth collecting, and collecting takes a tenth of its time.
     gc.set_threshold(100_000)
-    streams.prepare()
-    sys.exit(streams.ended(_status()))
+    stdio.prepare()
+    sys.exit(stdio.ended(_status()))
 
 
 def program() -> NoReturn:
-    """Run the command line as a program of its own, which ends with it."""
+    """Run the command line as the whole program, which ends with it."""
     try:
         main()
     except SystemExit as leaving:
@@ -94,10 +94,10 @@ def program() -> NoReturn:
 
 
 def _leave(status: int) -> NoReturn:
-    """End with a status, and without the interpreter's tidying: to take our objects apart is a tenth of a short run.
+    """Exit without the interpreter's own clean-up, which takes a tenth of the time of a short run.
 
-    What others have asked to be done at the end is done, and nothing of ours waits for the tidying: files are closed
-    and removed where they are used. A thread that still runs, or a status that only Windows has, takes the usual way.
+    Exit handlers still run, and our files are closed and removed where they are used. If a thread is still running, or
+    the status is one that only Windows has, exit in the usual way.
     """
     import atexit
     import threading
@@ -120,10 +120,10 @@ def _status() -> int:
                 error.show()
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
-        streams.note()
+        stdio.note()
         return 130
     except Exception as error:
-        # What is wrong with standard output is told at the end, where it is told for every command.
-        if not (isinstance(error, OSError) and streams.failure()):
-            streams.say(f"{defects.told(error)}.")
+        # A failure of standard output is reported at the end, for every command.
+        if not (isinstance(error, OSError) and stdio.failure()):
+            stdio.say(f"{defects.sentence(error)}.")
         return defects.EXIT_CODE

@@ -12,38 +12,49 @@ import click
 
 import triage
 from triage import defects
-from triage.cli.options import cannot_be_written, print_report, report_options, report_problems
-from triage.cli.streams import NOT_PRINTED, say
+from triage.cli.options import report_options, report_problems
+from triage.cli.output import (
+    cannot_be_written,
+    is_older_report,
+    is_same,
+    print_report,
+    refuse_what_is_read,
+    refuse_what_lies_in,
+    report_file,
+)
+from triage.cli.stdio import NOT_PRINTED, say
 from triage.report import DIAGNOSED, NO_CRASH, Report
-from triage.reports.harmless import harmless
+from triage.reports.characters import harmless
 
 _UNREADABLE, _NOT_ENOUGH, _ANSWERED = 3, 1, 0
 
 
 class _CannotBeOpened(click.ClickException):
-    """An output that is no place for a report is wrong usage: click's own 1 would read as 'not enough evidence'."""
+    """An --output that cannot take a report: wrong usage, because click's own 1 means 'not enough evidence' here."""
 
     exit_code = 2
 
 
 class _CannotBeWritten(click.ClickException):
-    """An output that failed while the report was written to it, as standard output can."""
+    """An --output that failed while the report was being written, as standard output can."""
 
     exit_code = NOT_PRINTED
 
 
 @click.command("analyze")
 @click.argument("inputs", nargs=-1, metavar="[FILE | DIR | -]...")
-@click.option("--exit-code", metavar="N", help="The exit code you saw: 139, -11, SIGSEGV, -1073740791, 0xC0000409.")
-@click.option("--executable", metavar="PATH", help="The program that left a core, where it is not found by itself.")
+@click.option(
+    "--exit-code", metavar="N", help="The exit code that you saw: 139, -11, SIGSEGV, -1073740791, 0xC0000409."
+)
+@click.option("--executable", metavar="PATH", help="The program that dumped core, if triage cannot find it.")
 @click.option(
     "--pe-dir",
     "pe_directories",
     multiple=True,
     metavar="DIR",
-    help="Where the DLLs of a program that left a minidump lie, to walk its stack (several times).",
+    help="A folder with the DLLs of the program, to walk the stack of a minidump (may be repeated).",
 )
-@click.option("--each", is_flag=True, help="Every FILE is an incident of its own (a DIR always is).")
+@click.option("--each", is_flag=True, help="Treat every FILE as an incident of its own, as in a DIR.")
 @report_options
 def command(
     inputs: tuple[str, ...],
@@ -57,20 +68,20 @@ def command(
     no_redact: bool,
     packs: tuple[str, ...],
 ) -> None:
-    """Say why a process died, from what it left behind.
+    """Say why a process died, from the log, core or dump that it left behind.
 
-    All FILEs are of ONE incident and are read together; a DIR, or --each, gives one report a file. Without a FILE, or
-    with -, standard input is read.
+    All FILEs belong to ONE incident and are read together; a DIR, or --each, gives one report per file. Without a FILE,
+    or with -, standard input is read.
 
     Exit status: 0 an answer (diagnosed, no-crash), 1 not enough evidence, 2 wrong usage, 3 an input that could not
-    be read, 70 a bug of ours, 74 the report could not be written.
+    be read, 70 a bug in triage, 74 the report could not be written.
     """
     for directory in pe_directories:
         if not os.path.isdir(directory):
             raise click.BadParameter(f"There is no directory '{directory}'.", param_hint="--pe-dir")
     inputs = inputs or _without_files(exit_code)
     if inputs.count("-") > 1:
-        raise click.UsageError("'-' (standard input) can be given once only.")
+        raise click.UsageError("'-' (standard input) can be given only once.")
     output = None if output == "-" else output
     knowledge = triage.load_knowledge(packs)
     report_problems(knowledge)
@@ -111,23 +122,21 @@ def command(
             try:
                 _print(report if no_redact else triage.redact(report), format_name, stream, several=several)
             except OSError:
-                raise  # that is about the output, which is the same for all of them
+                raise  # the output failed, and it is the same for all of them
             except Exception as error:
                 status = max(status, _defect(error, files, several=several))
     sys.exit(status)
 
 
 def _defect(error: Exception, files: tuple[str, ...], *, several: bool) -> int:
-    """Tell a bug of ours by the file that brought it to light; the other files get their reports."""
+    """Name the file on which triage itself failed; the other files still get their reports."""
     names = harmless(", ".join(files))
-    say(f"{names}: {defects.told(error)}.")
+    say(f"{names}: {defects.sentence(error)}.")
     return _UNREADABLE if several else defects.EXIT_CODE
 
 
 def _beside(output: str, incidents: list[tuple[str, ...]], inputs: tuple[str, ...]) -> list[tuple[str, ...]]:
-    """The incidents without the report of an earlier run that lies in the folder with the logs."""
-    from triage.cli.report_file import is_older_report, is_same
-
+    """The incidents without our own earlier report, where --output is in the folder that is read."""
     if not is_older_report(output):
         return incidents
     others = [files for files in incidents if files[0] in inputs or not is_same(output, files[0])]
@@ -137,12 +146,10 @@ def _beside(output: str, incidents: list[tuple[str, ...]], inputs: tuple[str, ..
 def _refuse_what_is_read(
     output: str, incidents: list[tuple[str, ...]], executable: str | None, folders: tuple[str, ...]
 ) -> None:
-    from triage.cli.report_file import refuse_what_is_read, refuse_what_lies_in
-
     files = [0 if name == "-" else name for names in incidents for name in names]
-    refuse_what_is_read(output, "one of the files to be analyzed", files)
-    refuse_what_is_read(output, "the program that left the core", [executable] if executable else [])
-    refuse_what_lies_in(output, "in a folder that is read", folders)
+    refuse_what_is_read(output, "one of the files to analyze", files)
+    refuse_what_is_read(output, "the program that dumped core", [executable] if executable else [])
+    refuse_what_lies_in(output, "in a folder that triage reads", folders)
 
 
 @contextmanager
@@ -150,8 +157,6 @@ def _destination(output: str | None) -> Iterator[TextIO]:
     if output is None:
         yield sys.stdout
         return
-    from triage.cli.report_file import report_file
-
     failure: type[click.ClickException] = _CannotBeOpened
     try:
         with report_file(output) as stream:
@@ -162,7 +167,7 @@ def _destination(output: str | None) -> Iterator[TextIO]:
 
 
 def _print(report: Report, format_name: str, stream: TextIO, *, several: bool) -> None:
-    """One report; where there are several, each is a line of JSON or stands under its name."""
+    """Print one report; if there are several, text reports get the name of their file as a heading."""
     if several and format_name == "text":
         stream.write(f"== {harmless(', '.join(entry.name for entry in report.crash.inputs))}\n")
     print_report(report, format_name, stream)
@@ -175,7 +180,7 @@ def _at_a_terminal() -> bool:
 
 
 def _without_files(exit_code: str | None) -> tuple[str, ...]:
-    """What is read when no file is named: standard input, unless a person at a terminal gave only a code."""
+    """What to read if no file is named: standard input, unless a person at a terminal gave only an exit code."""
     return () if exit_code is not None and _at_a_terminal() else ("-",)
 
 

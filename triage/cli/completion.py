@@ -1,4 +1,4 @@
-"""`triage completion`: the script that a shell needs to complete our commands."""
+"""`triage completion`: the script with which a shell completes triage's commands."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import click
 from click.shell_completion import get_completion_class
 
 from triage.cli.options import Choice
-from triage.cli.streams import note
+from triage.cli.stdio import note
 
 _ADD = {
     "bash": 'eval "$(triage completion bash)"   # in ~/.bashrc',

@@ -1,4 +1,4 @@
-"""`triage explain`: a page for whatever the person has in hand."""
+"""`triage explain`: what a code, signal, exception, cause or signature means."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import click
 
 import triage
 from triage.cli.options import report_problems, signatures_option
-from triage.cli.streams import say
+from triage.cli.stdio import say
 
 
-# A code such as -11 looks like an option to click; it must reach us as it is.
+# A code such as -11 looks like an option to click.
 @click.command("explain", context_settings={"ignore_unknown_options": True})
 @click.argument(
     "topic", nargs=-1, required=True, type=click.UNPROCESSED, metavar="CODE | SIGNAL | EXCEPTION | CAUSE | SIGNATURE"

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import errno
-import os
-import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TextIO, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from triage.cli.streams import say
-from triage.reports import FORMATS, renderer
+from triage.cli.stdio import say
+from triage.reports import FORMATS
 
 if TYPE_CHECKING:
     from triage.knowledge.database import Knowledge
-    from triage.report import Report
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Choice(click.Choice[str]):
-    """A choice that says which value was perhaps meant."""
+    """A choice that suggests the value that was probably meant."""
 
     def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:
         import difflib
@@ -32,18 +28,18 @@ class Choice(click.Choice[str]):
 
 
 def signatures_option(function: F) -> F:
-    """--signatures DIR, several times."""
+    """--signatures DIR, which may be repeated."""
     return click.option(
         "--signatures",
         "packs",
         multiple=True,
         metavar="DIR",
-        help="A private signature pack laid over ours (also: TRIAGE_SIGNATURES).",
+        help="A private signature pack, used on top of ours (also: TRIAGE_SIGNATURES).",
     )(function)
 
 
 def report_options(function: F) -> F:
-    """What every command that prints a report understands: --format, --output, --top, --no-redact, --signatures."""
+    """The options of every command that prints a report: --format, --output, --top, --no-redact, --signatures."""
     options = (
         click.option(
             "--format",
@@ -51,11 +47,11 @@ def report_options(function: F) -> F:
             type=Choice(list(FORMATS)),
             default="text",
             show_default=True,
-            help="How to print.",
+            help="The format of the report.",
         ),
-        click.option("--output", metavar="FILE", help="Write the report to FILE, which only you may read then."),
+        click.option("--output", metavar="FILE", help="Write the report to FILE, readable only by you."),
         click.option(
-            "--top", type=click.IntRange(1), default=5, show_default=True, metavar="N", help="How many causes to tell."
+            "--top", type=click.IntRange(1), default=5, show_default=True, metavar="N", help="How many causes to list."
         ),
         click.option(
             "--no-redact", is_flag=True, help="Keep user names, home paths, addresses and tokens in the report."
@@ -68,48 +64,6 @@ def report_options(function: F) -> F:
 
 
 def report_problems(knowledge: Knowledge) -> None:
-    """Name what is broken in private packs; the rest works."""
+    """Name what is broken in private packs; the rest is used."""
     for problem in knowledge.problems:
         say(f"signature skipped: {problem}")
-
-
-def print_report(report: Report, format_name: str, stream: TextIO) -> None:
-    """One report in a format; text has colours where the stream is a terminal."""
-    if format_name == "text":
-        from triage.reports.terminal import show
-
-        show(report, stream)
-    else:
-        stream.write(renderer(format_name)(report))
-
-
-def cannot_be_written(output: str, error: OSError) -> str:
-    """The sentence for an --output that fails."""
-    return f"{output} could not be written ({error.strerror or error}); choose another --output."
-
-
-def write_report(report: Report, format_name: str, output: str | None) -> None:
-    """The report of a run to a file or to standard error; where the file can't be written it is not lost.
-
-    The run may have read or made the file itself: a module, its data, its results. So only an older report of ours
-    gives way to the new one.
-    """
-    if output is not None:
-        from triage.cli.report_file import is_somebody_elses, report_file
-
-        try:
-            if is_somebody_elses(output):
-                raise FileExistsError(errno.EEXIST, "it is there and is no report of triage")
-            with report_file(output) as stream:
-                print_report(report, format_name, stream)
-            return
-        except OSError as error:
-            say(f"{cannot_be_written(output, error)} The report follows.")
-    try:
-        # Apart from what the program printed last, which may be half a line.
-        sys.stderr.write("\n")
-        print_report(report, format_name, sys.stderr)
-        sys.stderr.flush()
-    except OSError:
-        # The terminal is gone; whoever started us still gets the exit code.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)

@@ -1,4 +1,4 @@
-"""`triage run`: the program runs as it would without us; a report follows only where it failed."""
+"""`triage run`: the program runs as it would without triage; a report follows only if it fails."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ import click
 
 import triage
 from triage import defects
-from triage.cli.options import report_options, write_report
-from triage.cli.streams import say
+from triage.cli.options import report_options
+from triage.cli.output import is_stream, refuse_what_is_read, refuse_what_lies_in, remove_older_report, write_report
+from triage.cli.stdio import say
 
 _FAILED = 125
 
 
 class _Run(click.Command):
-    """Everything from the script on belongs to the script; and whether there was a `--` must be known."""
+    """Passes everything after the script to the script, and remembers whether there was a `--`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         ctx.meta["as_given"] = _separator_comes_first(self, ctx, args)
@@ -27,7 +28,7 @@ class _Run(click.Command):
         except click.NoSuchOption as error:
             if error.option_name in ("-m", "-c"):
                 raise click.UsageError(
-                    f"{error.option_name} is an option of Python; put the whole command behind --: "
+                    f"{error.option_name} is an option of Python; write the whole command after --: "
                     f"triage run -- python {error.option_name} …",
                     ctx,
                 ) from None
@@ -35,7 +36,7 @@ class _Run(click.Command):
 
 
 def _separator_comes_first(command: click.Command, ctx: click.Context, args: list[str]) -> bool:
-    """Whether `--` stands before the first word that is neither an option of ours nor its value."""
+    """Whether `--` comes before the first word that is neither an option of triage nor its value."""
     takes_value = {
         name
         for parameter in command.get_params(ctx)
@@ -68,22 +69,22 @@ Examples:
 @click.argument(
     "words", nargs=-1, required=True, type=click.UNPROCESSED, metavar="SCRIPT [ARGS]... | -- COMMAND [ARGS]..."
 )
-@click.option("--python", metavar="PATH", help="The interpreter for SCRIPT; else the active environment's.")
+@click.option("--python", metavar="PATH", help="The interpreter for SCRIPT, instead of the active environment's.")
 @click.option(
     "--timeout",
     type=click.FloatRange(min=0, min_open=True),
     metavar="S",
-    help="After S seconds take every process's stacks and end them all (exit 124).",
+    help="After S seconds, collect the stacks of all processes and end them (exit 124).",
 )
-@click.option("--tf-log", is_flag=True, help="Show TensorFlow's own log in this run, even where the script hides it.")
-@click.option("--no-native", is_flag=True, help="Do not hold a crashed process to read its native stack.")
+@click.option("--tf-log", is_flag=True, help="Show TensorFlow's own log, even if the script hides it.")
+@click.option("--no-native", is_flag=True, help="Do not stop a crashed process to read its native stack.")
 @click.option(
     "--save",
     metavar="PATH",
-    help="Windows: where the dump of a crash goes, a file or a directory; else the ten newest are kept in yours.",
+    help="Windows: a file or directory for the dump of a crash; otherwise the ten newest are kept for you.",
 )
-@click.option("--full", is_flag=True, help="Windows: the dump holds all of the program's memory; it gets large.")
-@click.option("--no-debugger", is_flag=True, help="Windows: do not be the program's debugger (see above).")
+@click.option("--full", is_flag=True, help="Windows: dump all of the program's memory; the file gets large.")
+@click.option("--no-debugger", is_flag=True, help="Windows: do not attach as a debugger (see above).")
 @report_options
 @click.pass_context
 def command(
@@ -102,22 +103,21 @@ def command(
     no_redact: bool,
     packs: tuple[str, ...],
 ) -> None:
-    """Run a program and, where it fails, say why.
+    """Run a program and, if it fails, say why.
 
-    The program keeps its input, output, terminal, signals and exit code. Nothing is printed where it ends well; else
-    the report follows on standard error, also where it ends with 0 but one of its processes crashed. Ctrl-C goes to
-    the program; where a second one has no effect for five seconds, or at a third, triage shows where it hangs and
-    ends it.
+    The program keeps its input, output, terminal, signals and exit code. If it ends well, nothing is printed. If it
+    fails, or ends with 0 although one of its processes crashed, the report follows on standard error. Ctrl-C goes to
+    the program; if a second one has no effect for five seconds, or at a third, triage shows where it hangs and ends it.
 
-    A crashed process is held for a few seconds, until its stack has been read, and then dies of its own signal.
+    A process that crashes is stopped for a few seconds while its stack is read, and then dies of its own signal.
 
-    On Windows triage is the debugger of the program and of all that it starts, and writes a dump where one crashes. The
-    program can tell (IsDebuggerPresent), crash reporters of its own do not run, and each exception inside of it takes a
-    little longer, also those that it handles. --no-debugger leaves all that out; then there is a dump only where an
-    administrator has set up that Windows keeps them.
+    On Windows, triage attaches as a debugger to the program and all that it starts, and writes a dump of what crashes.
+    The program can tell (IsDebuggerPresent), its own crash reporters do not run, and every exception in it, even one
+    that it handles, takes a little longer. --no-debugger avoids all that; then there is a dump only if an administrator
+    has set up Windows to keep them.
 
-    Exit status: the program's own (128+n for signal n; on Windows all of it), 124 after a timeout, 125 where triage
-    itself failed, 126 and 127 where the program could not be started.
+    Exit status: the program's own (128+n for signal n; on Windows all 32 bits), 124 after a timeout, 125 if triage
+    itself failed, 126 or 127 if the program could not be started.
     """
     if timeout is not None and not math.isfinite(timeout):
         raise click.BadParameter("is a number of seconds, such as 600.", param_hint="--timeout")
@@ -143,37 +143,36 @@ def command(
         say(str(error))
         sys.exit(error.code)
     except Exception as error:
-        say(f"{defects.told(error)}.")
+        say(f"{defects.sentence(error)}.")
         sys.exit(_FAILED)
     _say(outcome, format_name, output)
     _end_like_the_child(outcome)
 
 
 def _make_way(output: str, words: tuple[str, ...], python: str | None, packs: tuple[str, ...]) -> None:
-    """Refuse an output that the program needs, and take an older report of ours away: it is not about this run."""
-    from triage.cli.report_file import is_stream, refuse_what_is_read, refuse_what_lies_in, remove_older_report
+    """Refuse an output that the program needs, and remove an older report, which is not about this run."""
     from triage.knowledge.pack import private_directories
 
-    refuse_what_is_read(output, "the script or a file that is named in its command", (*words, *filter(None, [python])))
+    refuse_what_is_read(output, "the script or a file named in its command", (*words, *filter(None, [python])))
     refuse_what_is_read(output, "what the program reads", (0,))
-    if not is_stream(output):  # who names standard output itself wants the report behind what is printed there
+    if not is_stream(output):  # --output /dev/stdout asks for the report after what the program prints there
         refuse_what_is_read(output, "where the program's own output goes", (1, 2))
     refuse_what_lies_in(output, "part of a signature pack", private_directories(packs))
     remove_older_report(output)
 
 
 def _refuse_elsewhere(*given: tuple[str, bool]) -> None:
-    """Say of options that are about Windows' dumps that there are none here."""
+    """Refuse the options about Windows' dumps on other systems."""
     names = [name for name, is_given in given if is_given]
     if names and os.name != "nt":
         raise click.UsageError(
-            f"{' and '.join(names)}: for Windows, where a crash leaves a minidump; here the stack is read at once."
+            f"{' and '.join(names)}: for Windows, where a crash leaves a minidump; here the stack is read directly."
         )
 
 
 def _say(outcome: triage.Ran, format_name: str, output: str | None) -> None:
-    """Print what there is to say; whatever goes wrong here, the child's exit code is still to be handed on."""
-    if sys.stderr is None:  # it was closed when we were started
+    """Print the report and other messages; whatever goes wrong here, the program's exit code must be passed on."""
+    if sys.stderr is None:  # it was closed before triage started
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     try:
         for sentence in outcome.problems:
@@ -183,11 +182,11 @@ def _say(outcome: triage.Ran, format_name: str, output: str | None) -> None:
         for sentence in outcome.said:
             say(sentence)
     except Exception as error:
-        say(f"the report could not be written: {defects.told(error)}.")
+        say(f"the report could not be written: {defects.sentence(error)}.")
 
 
 def _end_like_the_child(outcome: triage.Ran) -> None:
-    """Leave with the child's exit code; of an interrupt we die ourselves, so that a shell ends its loop as well."""
+    """Leave with the program's exit code; after an interrupt die of SIGINT too, so that a shell ends its loop."""
     if outcome.signal == signal.SIGINT:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         os.kill(os.getpid(), signal.SIGINT)

@@ -13,7 +13,7 @@ import click
 
 import triage
 from triage.cli.options import report_problems, signatures_option
-from triage.cli.streams import note
+from triage.cli.stdio import note
 from triage.knowledge.database import Knowledge
 from triage.knowledge.pack import CAUSES
 
@@ -76,7 +76,9 @@ def _refuse_id(id: str, knowledge: Knowledge) -> None:
 @command.command("lint")
 @click.argument("directories", nargs=-1, metavar="[DIR]...")
 def lint_command(directories: tuple[str, ...]) -> None:
-    """Check a pack (ours where no DIR is given) for what would mislead people.
+    """Check signatures for mistakes that would mislead people.
+
+    Without a DIR, the signatures that come with triage are checked.
 
     Exit status: 0 nothing wrong, 1 problems.
     """
@@ -96,7 +98,9 @@ def lint_command(directories: tuple[str, ...]) -> None:
 @click.argument("ids", nargs=-1, metavar="[ID]...")
 @signatures_option
 def test_command(ids: tuple[str, ...], packs: tuple[str, ...]) -> None:
-    """Run the tests that signatures carry, and the healthy logs on which none may fire.
+    """Run the tests that are written in signatures.
+
+    Also checks that no signature matches a healthy log.
 
     Exit status: 0 all passed, 1 a test failed, 3 nothing could be checked.
     """
@@ -119,12 +123,16 @@ def test_command(ids: tuple[str, ...], packs: tuple[str, ...]) -> None:
 
 @command.command("new")
 @click.argument("id", metavar="[FAMILY/SLUG]", required=False)
-@click.option("--from", "log", metavar="LOG", help="Draft it from this log, with a test on it; '-' reads from a pipe.")
+@click.option(
+    "--from", "log", metavar="LOG", help="Draft the signature and its test from this log; '-' reads standard input."
+)
 @click.option("--exit-code", metavar="CODE", help="With --from: the exit code that came with the log.")
-@click.option("--cause", help="The cause it shows: a slug that 'triage signatures list --causes' prints.")
+@click.option("--cause", help="The cause: a slug from 'triage signatures list --causes'.")
 @click.option("--title", help="One plain sentence.")
-@click.option("--into", metavar="DIR", help="The pack to write to, made where there is none; without it: print.")
-@click.option("--force", is_flag=True, help="With --from: draft also what a signature diagnoses already.")
+@click.option(
+    "--into", metavar="DIR", help="The pack to write to, created if needed; without it the signature is printed."
+)
+@click.option("--force", is_flag=True, help="With --from: draft one even if a signature already diagnoses the log.")
 def new_command(
     id: str | None,
     log: str | None,
@@ -134,23 +142,25 @@ def new_command(
     into: str | None,
     force: bool,
 ) -> None:
-    """Write a new signature: to fill in, or drafted from a log.
+    """Write a new signature: a blank one, or a draft from a log.
 
     \b
     triage signatures new gpu/my-failure --cause gpu.launch-failed
     triage signatures new --from crash.log --into mypack
     triage analyze crash.log --signatures mypack
 
-    With --from the telling lines of the log become patterns, a copy without names, paths and keys of persons its test,
-    and the healthy logs its negative ones; what is drafted has passed lint and its tests. Without --cause the
-    failure becomes a cause of the pack's own, and the nearest known causes are named. No file is overwritten.
+    With --from, the significant lines of the log become patterns, and a copy of it without personal names, paths and
+    keys becomes the test; the draft has passed lint, its test and the healthy logs. Without --cause, the failure
+    becomes a new cause in the pack, and the closest known causes are named. No file is overwritten.
 
-    Exit status: 0 written or printed, 1 nothing to draft or a file in the way, 2 wrong usage.
+    Exit status: 0 written or printed, 1 nothing to draft or the file exists, 2 wrong usage.
     """
     if id is not None and not re.fullmatch(r"[a-z0-9-]+/[a-z0-9-]+", id):
-        raise click.UsageError(f"'{id}' is not an id. Write FAMILY/SLUG in small letters, such as gpu/out-of-memory.")
+        raise click.UsageError(f"'{id}' is not an id. Write FAMILY/SLUG in lower case, such as gpu/out-of-memory.")
     if id is not None and id.endswith(f"/{CAUSES}"):
-        raise click.UsageError(f"{id}.yaml has the causes of its family; choose another SLUG for a signature.")
+        raise click.UsageError(
+            f"{id}.yaml is the file for the causes of the family; choose another SLUG for a signature."
+        )
     if cause is not None or log is None:
         _refuse_cause(cause, triage.load_knowledge((into,) if into and Path(into, "pack.yaml").is_file() else ()))
     if log is not None:
@@ -163,7 +173,7 @@ def new_command(
 
 def _refuse_cause(cause: str | None, knowledge: Knowledge) -> None:
     if cause is None:
-        raise click.UsageError("Give the cause: --cause SLUG, one that 'triage signatures list --causes' prints.")
+        raise click.UsageError("Give the cause: --cause SLUG, with a slug from 'triage signatures list --causes'.")
     if cause not in knowledge.causes:
         near = difflib.get_close_matches(cause, list(knowledge.causes), n=2, cutoff=0.5)
         hint = f"Did you mean {' or '.join(near)}?" if near else "See 'triage signatures list --causes'."
@@ -172,11 +182,11 @@ def _refuse_cause(cause: str | None, knowledge: Knowledge) -> None:
 
 @contextmanager
 def _refusing(into: str | None) -> Iterator[None]:
-    """One sentence where a file is in the way or the pack cannot be written."""
+    """Turn a file that exists, or a pack that cannot be written, into an error message."""
     try:
         yield
     except FileExistsError as error:
-        raise click.ClickException(f"{error.filename or error} is there already; choose another FAMILY/SLUG.") from None
+        raise click.ClickException(f"{error.filename or error} already exists; choose another FAMILY/SLUG.") from None
     except OSError as error:
         raise click.ClickException(f"{into} could not be written ({error.strerror}); choose another --into.") from None
 
@@ -238,7 +248,10 @@ def _draft_to_fill_in(id: str, cause: str, title: str, into: str | None) -> None
 @command.command("sources")
 @signatures_option
 def sources_command(packs: tuple[str, ...]) -> None:
-    """Print what the signatures rest on: documents claim by claim with their grade, then the other sources."""
+    """Print what the signatures are based on.
+
+    First each document, claim by claim with its grade, then all other sources.
+    """
     from triage.reports.terminal import show_page
 
     show_page(triage.sources(_load(packs)), sys.stdout)

@@ -1,6 +1,6 @@
-"""The JSON report: a contract (report.schema.json), to which fields are added and in which none is renamed.
+"""The JSON report: a contract (report.schema.json) to which fields are added and in which none is renamed.
 
-Facts are written field by field as they are held, so that a new field is in the report without anybody's doing.
+Facts are written field by field, so a new field of the model is in the report without further work.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ NOT_WRITTEN: dict[type, dict[str, str]] = {
     },
     Crash: {
         "exceptions": "exception, with those before it as its chain",
-        "logs": "the input itself; what is quoted of it stands in the evidence",
-        "records": "lines of the input; those that count stand in the evidence",
+        "logs": "the input itself; what matters of it is quoted in the evidence",
+        "records": "lines of the input; those that matter are quoted in the evidence",
         "others": "other_crashes",
     },
-    PythonException: {"offset": "a place in the text as we cleaned it, which nobody else has"},
-    RuntimeMessage: {"offset": "a place in the text as we cleaned it, which nobody else has"},
+    PythonException: {"offset": "a place in the normalised text, which only triage has"},
+    RuntimeMessage: {"offset": "a place in the normalised text, which only triage has"},
     Reliability: {"least": "from"},
 }
 
@@ -51,7 +51,7 @@ def _status(value: int | None) -> str | None:
     return None if value is None else f"0x{value:08X}"
 
 
-# Fields that are written otherwise than they are held: addresses as hex strings, pairs as an object.
+# Fields with a form of their own: addresses are hex strings, pairs an object.
 _WRITTEN: dict[tuple[type, str], Callable[[Any], Any]] = {
     (ExitStatus, "ntstatus"): _status,
     (Fault, "address"): _hex,

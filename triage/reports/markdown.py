@@ -5,17 +5,17 @@ from __future__ import annotations
 import re
 
 from triage.report import Report
-from triage.reports.harmless import harmless
+from triage.reports.characters import harmless
 from triage.reports.outline import Item, Section, outline, percent
 
-# A program can have hundreds of processes, and they mostly wait for the same thing.
+# A hanging program can have hundreds of processes, mostly waiting for the same thing.
 _LONGEST_FACT = 9
 _REFERENCE = re.compile(r"(@|#|GH-)(?=[A-Za-z0-9])")
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~@])")
 
 
 def render(report: Report) -> str:
-    """The whole report; text from an input is escaped, so that it mentions nobody and formats nothing."""
+    """The whole report; text from an input is escaped, so that it neither formats anything nor mentions anybody."""
     shown = outline(report)
     share = f" ({percent(shown.confidence)})" if shown.confidence is not None else ""
     lines = [f"## {_escape(shown.sentence)}{share}", "", f"triage: {_code(shown.answer)}", ""]
@@ -30,7 +30,7 @@ def render(report: Report) -> str:
 
 
 def _fact(section: Section) -> list[str]:
-    """A bullet for each item, behind the section's label."""
+    """A bullet for each item, with the section's label."""
     items = section.items[:_LONGEST_FACT]
     lines = [line for item in items for line in _item(item, f"- **{section.label}**: ")]
     left_out = section.left_out(len(section.items) - len(items))
@@ -43,7 +43,7 @@ def _list(section: Section) -> list[str]:
 
 
 def _item(item: Item, mark: str) -> list[str]:
-    """An item with its command behind it and its other parts on lines of their own."""
+    """An item and its command on one line, its other parts on lines of their own."""
     name = f"{_code(item.name)}: " if item.name else ""
     lead = "against: " if item.role == "against" else f"{item.lead} " if item.lead else ""
     aside = f" ({_escape(item.aside)})" if item.aside else ""

@@ -1,6 +1,6 @@
-"""What a report shows, in which order, and what gives way first on a full screen: decided here for every format.
+"""What a report shows, in which order, and what is dropped first when a screen is full: decided here for all formats.
 
-A format lays the outline out and escapes it. Text here is as it came: nothing is escaped, wrapped or cut.
+A format only lays the outline out. Nothing is escaped, wrapped or cut here.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 from triage.crash import Crash, Place, base_name
 from triage.report import DIAGNOSED, NO_CRASH, UNKNOWN, Diagnosis, Evidence, FixStep, Near, Question, Report
-from triage.reports import happened
+from triage.reports import incident
 
 Kind = Literal[
     "unread",
@@ -33,7 +33,7 @@ Kind = Literal[
     "reliability",
 ]
 Role = Literal["text", "code", "command", "for", "against", "note"]
-# From what always stays to what goes first; the last is left out of every screen, however much room there is.
+# From what always stays to what is dropped first. `full report` is for pipes and files: no screen shows it.
 Priority = Literal["essential", "important", "useful", "supporting", "detail", "extra", "full report"]
 PRIORITIES: tuple[Priority, ...] = (
     "essential",
@@ -52,22 +52,22 @@ class Item(NamedTuple):
     text: str
     role: Role = "text"
     name: str = ""
-    """The cause that it is about, shown before the text."""
+    """The cause that it is about, before the text."""
     lead: str = ""
     """A word or two of ours before the text: `check`, `built from`."""
     aside: str = ""
-    """What stands apart from the text: the line where it was seen, or its share."""
+    """What stands apart from the text, on the right: the line of the log, or a share."""
     short: str = ""
     """What a screen shows instead."""
     priority: Priority = "essential"
     least: int = 0
-    """The lines to which a full screen may cut it; 0 where it is shown whole or not at all."""
+    """The number of lines to which a full screen may cut it; 0 if it is shown whole or not at all."""
     parts: "tuple[Item, ...]" = ()
-    """What belongs to it and goes with it: a command, how to check that it helped."""
+    """What belongs to it and is dropped with it: a command, how to check that it helped."""
 
 
 class Section(NamedTuple):
-    """Items under one label; a section without a heading is one of the facts that stand above all others."""
+    """Items under one label. A section without a heading is a fact; facts come before all other sections."""
 
     kind: Kind
     label: str
@@ -76,7 +76,7 @@ class Section(NamedTuple):
 
     @property
     def is_numbered(self) -> bool:
-        """Whether the items are steps in an order."""
+        """Whether the items are steps to take in order."""
         return self.kind == "fix"
 
     @property
@@ -85,7 +85,7 @@ class Section(NamedTuple):
         return self.kind in ("alternatives", "gaps")
 
     def left_out(self, count: int) -> str:
-        """What to say where items are left out of a list that would otherwise pass for the whole; mostly nothing."""
+        """What to say about items that are left out, where a list must not look complete; mostly nothing."""
         if not count or self.kind != "hang":
             return ""
         return "and one more process" if count == 1 else f"and {count} more processes"
@@ -98,15 +98,15 @@ class Outline(NamedTuple):
     """The answer for the person."""
     confidence: float | None
     answer: str
-    """The answer for a program: the cause, or the verdict where no cause is named."""
+    """The answer as an id: the cause, or the verdict if no cause is named."""
     sections: tuple[Section, ...]
     more: str | None
-    """The command that tells more."""
+    """The command that explains more."""
     made_by: str
-    """Which triage and which signatures, and what they have hidden."""
+    """Which triage and which signatures made it, and how much was redacted."""
 
 
-# The label of a row, and the heading where the section has one.
+# Every section in its order, with the label of its row and, unless it is a fact, its heading.
 _TITLES: Mapping[Kind, tuple[str, str]] = {
     "unread": ("unread", ""),
     "hidden log": ("first", ""),
@@ -160,19 +160,19 @@ def percent(share: float) -> str:
 
 def _sections(report: Report, first: Diagnosis | None) -> tuple[Section, ...]:
     if report.verdict == NO_CRASH and report.crash.rerun:
-        return ()  # the person who ended it knows the rest
+        return ()  # whoever ended it knows the rest
     crash = report.crash
     others = report.diagnoses[1:] if first else report.diagnoses
     found: dict[Kind, list[Item]] = {
-        "unread": [Item(sentence) for sentence in happened.not_read(crash)],
+        "unread": [Item(sentence) for sentence in incident.not_read(crash)],
         "hidden log": _hidden_log(report),
         "hang": _hang(crash),
         "death": _death(crash),
-        "reaction": _facts(happened.reaction(crash)),
+        "reaction": _facts(incident.reaction(crash)),
         "exception": _exception(crash),
         "software": _software(report),
         "location": _location(crash),
-        "oddities": _ranked(map(Item, happened.odd(crash)), "important", "detail", "extra"),
+        "oddities": _ranked(map(Item, incident.odd(crash)), "important", "detail", "extra"),
         "stack key": _stack_key(report),
         "reasons": _reasons(first, crash) if first else [],
         "fix": _ranked(map(_step, first.fix), "essential", "useful", "detail") if first else [],
@@ -182,14 +182,14 @@ def _sections(report: Report, first: Diagnosis | None) -> tuple[Section, ...]:
         "near misses": _ranked((_near_miss(near, crash) for near in report.nearest), "important", "useful", "detail"),
         "other crashes": _other_crashes(report),
         "gaps": _gaps(report),
-        "questions": _ranked((_question(one, crash) for one in happened.questions(report)), "essential", "detail"),
-        "reliability": _facts(happened.reliability(report), role="note", priority="supporting"),
+        "questions": _ranked((_question(one, crash) for one in incident.questions(report)), "essential", "detail"),
+        "reliability": _facts(incident.reliability(report), role="note", priority="supporting"),
     }
     return tuple(Section(kind, *_TITLES[kind], tuple(found[kind])) for kind in _TITLES if found[kind])
 
 
 def _ranked(items: Iterable[Item], *priorities: Priority) -> list[Item]:
-    """Items of falling priority, one after another; those for which none is left stand in the full report only."""
+    """The items with these priorities, one each; items beyond that are for the full report."""
     return [
         item._replace(priority=priorities[number] if number < len(priorities) else "full report")
         for number, item in enumerate(items)
@@ -197,23 +197,23 @@ def _ranked(items: Iterable[Item], *priorities: Priority) -> list[Item]:
 
 
 def _facts(*texts: str | None, role: Role = "text", priority: Priority = "essential") -> list[Item]:
-    """Facts that may not be known, each of which a full screen cuts to two lines."""
+    """The facts that are known; a full screen cuts each of them to two lines."""
     return [Item(text, role, priority=priority, least=2) for text in texts if text]
 
 
 def _hidden_log(report: Report) -> list[Item]:
-    hidden = happened.hidden_log(report)
+    hidden = incident.hidden_log(report)
     return [Item(hidden.sentence, parts=(Item(hidden.command, "command"),))] if hidden else []
 
 
 def _hang(crash: Crash) -> list[Item]:
-    lasted, *blocked = happened.hung(crash) or [""]
+    lasted, *blocked = incident.hung(crash) or [""]
     processes = _ranked(_facts(*blocked), "essential", "important", "useful", "supporting", "detail", "detail")
     return [*_facts(lasted), *processes]
 
 
 def _death(crash: Crash) -> list[Item]:
-    death, subcode = happened.died(crash), happened.fast_fail(crash)
+    death, subcode = incident.died(crash), incident.fast_fail(crash)
     if death is None:
         return _facts(subcode)
     meaning = crash.exit.meaning if crash.exit and crash.exit.is_failure and not subcode else ""
@@ -228,7 +228,7 @@ def _exception(crash: Crash) -> list[Item]:
 
 def _software(report: Report) -> list[Item]:
     crash = report.crash
-    known = (happened.tensorflow(crash), happened.python(crash), happened.system(crash))
+    known = (incident.tensorflow(crash), incident.python(crash), incident.system(crash))
     priority: Priority = "full report" if report.verdict == NO_CRASH else "useful"
     others = [f"{name} {version}" for name, version in crash.environment.packages if name != "tensorflow"]
     return [
@@ -238,19 +238,19 @@ def _software(report: Report) -> list[Item]:
 
 
 def _location(crash: Crash) -> list[Item]:
-    frames, source = happened.native_frames(crash), happened.own_source(crash)
+    frames, source = incident.native_frames(crash), incident.own_source(crash)
     return [
         *([Item(frames, "code", least=3)] if frames else []),
-        *_facts(happened.faulting_module(crash), priority="important"),
+        *_facts(incident.faulting_module(crash), priority="important"),
         *([Item(source, "code", lead="built from", priority="important", least=2)] if source else []),
-        *_facts(happened.fault(crash), role="code", priority="important"),
-        *_facts(happened.seen_on_stack(crash), priority="supporting"),
+        *_facts(incident.fault(crash), role="code", priority="important"),
+        *_facts(incident.seen_on_stack(crash), priority="supporting"),
     ]
 
 
 def _stack_key(report: Report) -> list[Item]:
-    """The key by which equal crashes are found, where it is not the stack that is shown."""
-    if report.stack_key == happened.native_frames(report.crash):
+    """The key by which equal crashes are found, unless it is the stack that is shown anyway."""
+    if report.stack_key == incident.native_frames(report.crash):
         return []
     return _facts(report.stack_key, role="code", priority="full report")
 
@@ -266,7 +266,7 @@ def _reasons(first: Diagnosis, crash: Crash) -> list[Item]:
 
 
 def _place(place: Place | None, crash: Crash) -> str:
-    """The line, with the name of its file where there are several."""
+    """The line, with the name of its file if there are several."""
     if place is None or place.line is None:
         return ""
     if len(crash.inputs) < 2:
@@ -291,7 +291,7 @@ def _alternatives(others: Sequence[Diagnosis]) -> list[Item]:
 
 
 def _near_miss(near: Near, crash: Crash) -> Item:
-    """What was missing, and what was seen besides how the process died, which everybody has read above."""
+    """What was missing, and what was seen apart from how the process died, which the report has said already."""
     ended = crash.exit.label if crash.exit else None
     seen = [f"seen: {text}" for text in near.seen if not (ended and ended in text)]
     return Item(
@@ -314,9 +314,9 @@ def _other_crashes(report: Report) -> list[Item]:
 
 
 def _gaps(report: Report) -> list[Item]:
-    """What could not be seen; where the cause was found all the same, that is of no help on a screen."""
+    """What could not be seen; if the cause was found all the same, a screen has better use for the line."""
     priority: Priority = "full report" if report.verdict in (DIAGNOSED, NO_CRASH) else "important"
-    return [Item(gap.sentence, short=gap.label, priority=priority) for gap in happened.unseen(report)]
+    return [Item(gap.sentence, short=gap.label, priority=priority) for gap in incident.unseen(report)]
 
 
 def _question(question: Question, crash: Crash) -> Item:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 
 from triage.report import Page
-from triage.reports.harmless import harmless
-from triage.reports.text import Line
-from triage.reports.wrapping import wrap
+from triage.reports.characters import harmless, wrap
+from triage.reports.text import Line, Style
 
 _WIDEST = 100
-# What begins an entry of a list: a number, a dash, or a name and a colon. Its further lines are indented.
+# How an entry of a list begins: with a number, a dash, or a name and a colon.
 _ENTRY = re.compile(r"(\d+\. |- )|\S+(?: \([a-z]+\))?: ")
 
 
@@ -33,11 +32,11 @@ def page_lines(page: Page, width: int | None) -> list[Line]:
 
 
 def _hang(text: str) -> int:
-    """How far the further lines of an entry of a list stand in."""
+    """How far the second and further lines of a list entry are indented."""
     entry = _ENTRY.match(text)
     return len(entry[1] or "  ") if entry else 0
 
 
-def _wrapped(text: str, role: str, width: int | None, indent: int = 0, hang: int = 0) -> list[Line]:
+def _wrapped(text: str, style: Style, width: int | None, indent: int = 0, hang: int = 0) -> list[Line]:
     pieces = [harmless(text)] if width is None else wrap(harmless(text), width - indent, hang)
-    return [Line(((" " * indent + piece, role),)) for piece in pieces]
+    return [Line(((" " * indent + piece, style),)) for piece in pieces]

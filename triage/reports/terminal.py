@@ -1,4 +1,4 @@
-"""Where a report is shown: colours and width for a terminal, plain text for everything else.
+"""Reports and pages on a stream: colours and wrapping for a terminal, plain text for everything else.
 
 Colour follows NO_COLOR, FORCE_COLOR and TERM=dumb; width is the terminal's. rich is imported only to colour.
 """
@@ -9,9 +9,9 @@ import os
 from typing import TextIO
 
 from triage.report import Page, Report
-from triage.reports.text import Line, layout
+from triage.reports.text import Line, Style, layout
 
-_STYLES = {
+_COLOURS: dict[Style, str] = {
     "answer": "bold",
     "share": "bold cyan",
     "label": "dim",
@@ -25,12 +25,12 @@ _STYLES = {
 
 
 def show(report: Report, stream: TextIO) -> None:
-    """Print a report to a stream as that stream allows."""
+    """Print a report, in colour and one screen long if the stream is a terminal."""
     _print(layout(report, width_of(stream)), stream)
 
 
 def show_page(page: Page, stream: TextIO) -> None:
-    """Print an explanation to a stream as that stream allows."""
+    """Print an explanation, in colour and wrapped if the stream is a terminal."""
     from triage.reports.pages import page_lines
 
     _print(page_lines(page, width_of(stream)), stream)
@@ -69,4 +69,4 @@ def _print(lines: list[Line], stream: TextIO) -> None:
     console = Console(file=stream, force_terminal=True, force_interactive=False, soft_wrap=True, highlight=False)
     for line in lines:
         # Text is never parsed as markup, so `[/job:localhost]` in a log stays what it is.
-        console.print(Text.assemble(*((piece, _STYLES[role]) for piece, role in line.pieces), end=""))
+        console.print(Text.assemble(*((piece, _COLOURS[style]) for piece, style in line.pieces), end=""))

@@ -1,25 +1,35 @@
 """The report for people: labelled rows, wrapped to a width and kept to one screen on a terminal, whole in a pipe."""
 
 from collections.abc import Sequence, Set
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from triage.report import Report
-from triage.reports.harmless import harmless
+from triage.reports.characters import columns, harmless, shorten, wrap
 from triage.reports.outline import PRIORITIES, Item, Outline, Priority, Role, Section, outline, percent
-from triage.reports.wrapping import columns, shorten, wrap
+
+# What a piece of a line is, which decides its colour.
+Style = Literal["answer", "share", "label", "heading", "text", "for", "against", "command", "dim"]
+Pieces = tuple[tuple[str, Style], ...]
 
 _LABEL = 9
 _SCREEN_LINES = 24
 _MARKS: dict[Role, str] = {"for": "+ ", "against": "- "}
-_COLOURS: dict[Role, str] = {"code": "text", "note": "dim"}
+_STYLES: dict[Role, Style] = {
+    "text": "text",
+    "code": "text",
+    "command": "command",
+    "for": "for",
+    "against": "against",
+    "note": "dim",
+}
 # Where something stands in the outline: the numbers of its section, its item and its part (-1: the item itself).
 _Position = tuple[int, int, int]
 
 
 class Line(NamedTuple):
-    """A line of output in pieces, each with the role that decides its colour."""
+    """A line of output in pieces."""
 
-    pieces: tuple[tuple[str, str], ...]
+    pieces: Pieces
 
     def __str__(self) -> str:
         return "".join(text for text, _ in self.pieces).rstrip()
@@ -33,7 +43,10 @@ class _Screen(NamedTuple):
 
 
 class _Row(NamedTuple):
-    """A sentence behind a label: its further lines stand in by `hang`, and a full screen cuts it to `least` lines."""
+    """A sentence to the right of a label.
+
+    Its second and further lines are indented by `hang`; a full screen cuts it to `least` lines.
+    """
 
     text: str
     role: Role = "text"
@@ -48,7 +61,7 @@ def render(report: Report) -> str:
 
 
 def layout(report: Report, width: int | None) -> list[Line]:
-    """The report's lines; with a width they are wrapped to it and kept to one screen."""
+    """The report's lines. With a width they are wrapped and kept to one screen; without one nothing is left out."""
     shown = outline(report)
     above = [*_headline(shown, width), Line(())]
     below = [Line(()), Line(((" more".ljust(_LABEL), "label"), (shown.more, "command")))] if shown.more else []
@@ -60,7 +73,7 @@ def layout(report: Report, width: int | None) -> list[Line]:
 
 
 def _headline(shown: Outline, width: int | None) -> list[Line]:
-    """The answer for the person with its confidence at the right, and the answer for a program below."""
+    """The sentence for the person with its confidence at the right; below it the cause or the verdict."""
     sentence = _flat(shown.sentence)
     share = percent(shown.confidence) if shown.confidence is not None else ""
     if width is None:
@@ -73,9 +86,9 @@ def _headline(shown: Outline, width: int | None) -> list[Line]:
 
 
 def _fitting(sections: Sequence[Section], width: int, room: int) -> list[list[Line]]:
-    """The lines of each section, as many as a screen has room for.
+    """The lines of each section, as many as fit.
 
-    Where there is too little, long sentences are cut first; then items are dropped one by one.
+    If they do not fit, long sentences are cut; if that is not enough, items are dropped one by one.
     """
     order = _giving_way(sections)
     dropped = {position for level, position in order if level == "full report"}
@@ -95,7 +108,7 @@ def _fitting(sections: Sequence[Section], width: int, room: int) -> list[list[Li
 
 
 def _giving_way(sections: Sequence[Section]) -> list[tuple[Priority, _Position]]:
-    """Every item and part with its priority: those that go first come first, of equal ones the last."""
+    """Every item and part with its priority, in the order in which they are dropped: of equal ones the last first."""
     found: list[tuple[Priority, _Position]] = []
     for section, items in enumerate(one.items for one in sections):
         for number, item in enumerate(items):
@@ -114,13 +127,13 @@ def _left(items: Sequence[Item], section: int, dropped: Set[_Position]) -> list[
 
 
 def _section_lines(section: Section, items: Sequence[Item], screen: _Screen | None) -> list[Line]:
-    """The section's items behind its label."""
+    """The section's items, with its label before the first."""
     if screen and section.is_run_in:
         rows = [_Row(", ".join(item.short for item in items))] if items else []
     else:
         numbers = range(1, len(items) + 1) if section.is_numbered else [0] * len(items)
         rows = [row for number, item in zip(numbers, items, strict=True) for row in _rows(item, number, screen)]
-    if len(rows) > 1:  # where one ends and the next begins must be seen
+    if len(rows) > 1:  # indented, so that it shows where the next one begins
         rows = [row._replace(hang=row.hang or 2) for row in rows]
     if left_out := section.left_out(len(section.items) - len(items)):
         rows.append(_Row(left_out))
@@ -130,7 +143,7 @@ def _section_lines(section: Section, items: Sequence[Item], screen: _Screen | No
 
 
 def _rows(item: Item, number: int, screen: _Screen | None) -> list[_Row]:
-    """An item and its parts, which stand below it and as far in as a step does."""
+    """An item and, on rows of their own, its parts; those of a numbered step are indented like its text."""
     mark = f"{number}  " if number else _MARKS.get(item.role, "")
     text = item.short if screen and item.short else item.text
     parts = [f"{item.name}:" if item.name else "", item.lead, text]
@@ -142,24 +155,24 @@ def _rows(item: Item, number: int, screen: _Screen | None) -> list[_Row]:
     return rows
 
 
-def _row_lines(row: _Row, screen: _Screen | None) -> list[tuple[tuple[str, str], ...]]:
-    """The row as pieces of each of its lines, without the label."""
-    role = _COLOURS.get(row.role, row.role)
+def _row_lines(row: _Row, screen: _Screen | None) -> list[Pieces]:
+    """The pieces of each line of a row, without the label."""
+    style = _STYLES[row.role]
     text, aside = _flat(row.text), _flat(row.aside)
     if screen is None:
-        return [((text, role), (f"   ({aside})" if aside else "", "dim"))]
+        return [((text, style), (f"   ({aside})" if aside else "", "dim"))]
     room = max(20, screen.width - _LABEL)
     aside = shorten(aside, room // 2)
     wrapped = wrap(text, room, row.hang, columns(aside) + 2 if aside else 0)
     if screen.is_full and row.least and len(wrapped) > row.least:
         wrapped[row.least - 1 :] = [shorten(f"{wrapped[row.least - 1]} {wrapped[row.least].strip()}", room)]
-    lines: list[tuple[tuple[str, str], ...]] = []
+    lines: list[Pieces] = []
     for number, piece in enumerate(wrapped):
         right = " " * (room - columns(piece) - columns(aside)) + aside if aside and number == 0 else ""
-        lines.append(((piece, role), (right, "dim")))
+        lines.append(((piece, style), (right, "dim")))
     return lines
 
 
 def _flat(text: str) -> str:
-    """Text for one line: a line feed would end it, and a tab takes as many columns as the terminal likes."""
+    """The text on one line: a line feed would end it, and nobody knows how wide a tab is."""
     return harmless(text).replace("\n", " ").replace("\t", " ")

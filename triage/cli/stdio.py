@@ -1,4 +1,4 @@
-"""The standard streams as we find them: closed, full, or with nobody who reads on."""
+"""The standard streams, which may be closed, full, or no longer read by anybody."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import TextIO
 
 import click
 
-# EX_IOERR of sysexits.h, which none of our answers uses; and a shell's number for a pipe that was closed.
+# EX_IOERR of sysexits.h, and the number that a shell gives for SIGPIPE.
 NOT_PRINTED, NOBODY_READS = 74, 141
 
 
 class _Watched(io.TextIOWrapper):
-    """Standard output that remembers why it failed: of what it could not write it keeps nothing that tells."""
+    """Standard output that remembers why writing failed; Python's own does not."""
 
     failure: OSError | None = None
 
@@ -36,7 +36,7 @@ class _Watched(io.TextIOWrapper):
 
 
 class _Closed(io.TextIOBase):
-    """Standard output that was closed before we started: printing to it fails, as it does for other tools."""
+    """Standard output that was closed before triage started: printing fails, as it does for other tools."""
 
     failure: OSError | None = None
 
@@ -46,7 +46,7 @@ class _Closed(io.TextIOBase):
 
 
 def prepare() -> None:
-    """Set the streams up so that nothing that is printed can end in a traceback."""
+    """Set up the streams so that nothing that is printed can end in a traceback."""
     if sys.stdout is None:
         sys.stdout = _Closed()
     elif isinstance(sys.stdout, io.TextIOWrapper):
@@ -59,38 +59,38 @@ def prepare() -> None:
 
 
 def failure() -> OSError | None:
-    """Why something that was printed did not get to standard output, or None where all of it did."""
+    """Why something could not be written to standard output; None if everything was."""
     why: OSError | None = getattr(sys.stdout, "failure", None)
     return why
 
 
 def ended(status: int) -> int:
-    """The status to leave with once all is printed; Python itself would notice a failure only after our last word."""
+    """The status to leave with when everything is printed; Python itself would notice a failure only later."""
     with suppress(OSError):
         sys.stdout.flush()
     why = failure()
     if why is not None:
         status = NOBODY_READS if why.errno == errno.EPIPE else NOT_PRINTED
     if status == NOT_PRINTED and why is not None:
-        say(f"standard output could not be written ({why.strerror or why}); send it somewhere else.")
+        say(f"standard output could not be written ({why.strerror or why}); redirect it somewhere else.")
     _give_up_what_is_left(sys.stdout)
     _give_up_what_is_left(sys.stderr)
     return status
 
 
 def say(sentence: str) -> None:
-    """One sentence to the person, on standard error."""
+    """Print a message on standard error."""
     note(f"triage: {sentence}")
 
 
 def note(text: str = "") -> None:
-    """A line on standard error; where it can't be written the work goes on."""
+    """Print a line on standard error; if that fails, the work goes on."""
     with suppress(OSError):
         click.echo(text, err=True)
 
 
 def _give_up_what_is_left(stream: TextIO | None) -> None:
-    """Send to nowhere what a stream does not take, so that Python does not try again when it ends."""
+    """Discard what a stream does not take, so that Python does not try again at its end."""
     if stream is None:
         return
     try:

@@ -1,4 +1,7 @@
-"""The file that --output names: never one that is read, written whole or not at all, and for its owner only."""
+"""Where a report goes: standard output, standard error, or the file that --output names.
+
+That file is never one that is read; it is written whole or not at all, and only its owner may read it.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +9,19 @@ import errno
 import io
 import os
 import stat
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 import click
 
 from triage import digits
-from triage.cli.streams import say
+from triage.cli.stdio import say
+from triage.reports import renderer
+
+if TYPE_CHECKING:
+    from triage.report import Report
 
 _OWN_STREAMS = {"-": 1, "/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
 _STREAM_FOLDERS = ("/dev/fd", "/proc/self/fd")
@@ -21,7 +29,7 @@ _LONGEST_NUMBER = 8
 
 
 class WouldOverwrite(click.ClickException):
-    """An output that is one of the files that are read: wrong usage, told in one sentence."""
+    """An output that is one of the files that are read: wrong usage."""
 
     exit_code = 2
 
@@ -30,16 +38,16 @@ class WouldOverwrite(click.ClickException):
 
 
 def refuse_what_is_read(output: str, what: str, read: Iterable[str | int]) -> None:
-    """Refuse an output that is one of these files: paths, or descriptors of open ones. `what` says what they are.
+    """Refuse an output that is one of these files: paths, or descriptors of open files. `what` says what they are.
 
-    The same file is the same under another spelling, through a link, and as a hard link.
+    Another spelling, a symbolic link and a hard link are all the same file.
     """
     if any(is_same(output, file) for file in read):
         raise WouldOverwrite(output, what)
 
 
 def refuse_what_lies_in(output: str, what: str, folders: Iterable[str]) -> None:
-    """Refuse an output that is a file below one of these folders; an empty file and a report of ours lose nothing."""
+    """Refuse an output below one of these folders, unless the file there is empty or an older report."""
     about = _existing(output)
     if about is None or not about.st_size or is_older_report(output):
         return
@@ -52,19 +60,19 @@ def refuse_what_lies_in(output: str, what: str, folders: Iterable[str]) -> None:
 
 
 def is_stream(output: str) -> bool:
-    """Whether a name stands for a stream that we were started with, such as /dev/stdout."""
+    """Whether a name stands for a stream that triage was started with, such as /dev/stdout."""
     return _own_stream(output) is not None
 
 
 def is_same(output: str, file: str | int) -> bool:
-    """Whether the output is this file, given by path or descriptor; a stream of ours may lead to it too."""
+    """Whether the output is this file, given by path or descriptor; one of our own streams may lead to it too."""
     number = _own_stream(output)
     mine, other = _regular(output if number is None else number), _regular(file)
     return mine is not None and other is not None and os.path.samestat(mine, other)
 
 
 def is_older_report(output: str) -> bool:
-    """Whether a report of ours lies there already, and nothing but that."""
+    """Whether the file there is an older report of triage and nothing else."""
     if _existing(output) is None:
         return False
     from triage.reports.recognition import is_report
@@ -73,7 +81,7 @@ def is_older_report(output: str) -> bool:
 
 
 def remove_older_report(output: str) -> None:
-    """Take a report of ours away, so that nobody takes it for the answer to this crash; leave anything else alone."""
+    """Remove an older report, so that nobody takes it for this run's; leave anything else alone."""
     if not is_older_report(output):
         return
     try:
@@ -83,16 +91,16 @@ def remove_older_report(output: str) -> None:
 
 
 def is_somebody_elses(output: str) -> bool:
-    """Whether a file with content lies there that is no report of ours."""
+    """Whether the file there has content and is not a report of triage."""
     about = _existing(output)
     return about is not None and about.st_size > 0 and not is_older_report(output)
 
 
 @contextmanager
 def report_file(output: str) -> Iterator[TextIO]:
-    """The stream for a report. A file gets all of it when the block ends well, and else stays as it was.
+    """The stream for a report. A file gets the whole report if the block succeeds, and otherwise stays as it was.
 
-    Where nothing is written there is no new file, and no older report either. Devices, pipes and our own streams are
+    If nothing is written, no file is made, and an older report is removed. Devices, pipes and our own streams are
     written to directly. Raises OSError.
     """
     number = _own_stream(output)
@@ -108,11 +116,50 @@ def report_file(output: str) -> Iterator[TextIO]:
             yield stream
         return
     if about is not None and not os.access(output, os.W_OK):
-        # It could be replaced all the same; but somebody has protected it.
+        # It could be replaced all the same, but somebody has protected it.
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     # The report goes to where a link leads; the link stays.
     with _replacing(os.path.realpath(output), is_there=about is not None) as stream:
         yield stream
+
+
+def print_report(report: Report, format_name: str, stream: TextIO) -> None:
+    """Print one report in a format; text is coloured on a terminal."""
+    if format_name == "text":
+        from triage.reports.terminal import show
+
+        show(report, stream)
+    else:
+        stream.write(renderer(format_name)(report))
+
+
+def cannot_be_written(output: str, error: OSError) -> str:
+    """The error message for an --output that fails."""
+    return f"{output} could not be written ({error.strerror or error}); choose another --output."
+
+
+def write_report(report: Report, format_name: str, output: str | None) -> None:
+    """Write the report of a run to a file, or to standard error if there is no file or it cannot be written.
+
+    The file may be the program's own (a module, its data, its results), so only an older report is replaced.
+    """
+    if output is not None:
+        try:
+            if is_somebody_elses(output):
+                raise FileExistsError(errno.EEXIST, "it exists and is not a report of triage")
+            with report_file(output) as stream:
+                print_report(report, format_name, stream)
+            return
+        except OSError as error:
+            say(f"{cannot_be_written(output, error)} The report follows.")
+    try:
+        # The last thing that the program printed may be half a line.
+        sys.stderr.write("\n")
+        print_report(report, format_name, sys.stderr)
+        sys.stderr.flush()
+    except OSError:
+        # The terminal is gone; whoever started triage still gets the exit code.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
 
 
 @contextmanager
@@ -122,7 +169,7 @@ def _replacing(target: str, *, is_there: bool) -> Iterator[TextIO]:
         with _removed_when_stopped():
             descriptor = _created(new, is_needed=not is_there)
             if descriptor is None:
-                # Nothing may be put beside it, but it may be written itself: so it is, once all of the report is there.
+                # The folder takes no new file, but the file itself can be written: once, when the report is complete.
                 collected = io.StringIO()
                 yield collected
                 if collected.tell():
@@ -141,7 +188,7 @@ def _replacing(target: str, *, is_there: bool) -> Iterator[TextIO]:
 
 
 def _created(new: str, *, is_needed: bool) -> int | None:
-    """A new file for its owner only; None where none can be made and there is another way."""
+    """A new file for its owner only; None if it cannot be made and there is another way."""
     try:
         return os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
     except OSError:
@@ -154,7 +201,7 @@ def _put(new: str, target: str, *, is_there: bool) -> None:
     try:
         os.replace(new, target)
     except OSError:
-        # A file that is mounted by itself, as containers do it, can be written to and not be replaced.
+        # A file that is a mount of its own, as in containers, can be written but not replaced.
         if not is_there:
             raise
         with open(new, encoding="utf-8") as file:
@@ -169,7 +216,7 @@ def _overwrite(target: str, text: str) -> None:
 
 @contextmanager
 def _removed_when_stopped() -> Iterator[None]:
-    """Signals that would end us at once end us in order, so that no half-written file is left lying about."""
+    """Turn signals that would end us at once into an orderly exit, so that no half-written file is left behind."""
     import signal
 
     def stop(number: int, frame: object) -> None:
@@ -194,7 +241,7 @@ def _text(descriptor: int) -> TextIO:
 
 
 def _own_stream(output: str) -> int | None:
-    """The descriptor that a name stands for: what it leads to is open already and must not be truncated or replaced."""
+    """The descriptor that a name stands for: its file is open already and must not be truncated or replaced."""
     name = os.path.normpath(output)
     if name in _OWN_STREAMS:
         return _OWN_STREAMS[name]
@@ -210,7 +257,7 @@ def _about(file: str | int) -> os.stat_result | None:
 
 
 def _existing(output: str) -> os.stat_result | None:
-    """The file that the report would take the place of."""
+    """The file that the report would replace."""
     return None if _own_stream(output) is not None else _regular(output)
 
 

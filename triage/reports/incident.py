@@ -1,6 +1,6 @@
-"""What happened, in the words that the text and the Markdown report share: who died, where, and what waited for what.
+"""The sentences about an incident: which process died, of what and where, or where it hung.
 
-Nothing here is escaped; each format does that in its own way.
+Nothing is escaped here; each format does that in its own way.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from triage.report import DIAGNOSED, NO_CRASH, Question, Report
 
 _NATIVE_FRAMES = 3
 _SYSTEMS = {"linux": "Linux", "windows": "Windows", "macos": "macOS"}
-# Libraries whose coming and going has to do with what is triaged here.
-_TELLING_LIBRARY = (
+# Libraries whose unloading may have to do with the crash.
+_RELEVANT_LIBRARY = (
     r"(?i)^(?:cud|cub|cuf|cus|nv|zlibwapi|_?pywrap|tensorflow|python3|libiomp|libomp|vcomp|torch|c10|onnx)"
 )
 
 
 class HiddenLog(NamedTuple):
-    """That the log which decides such cases was not there to be read, and the command that brings it."""
+    """That TensorFlow's own log, which often decides, was hidden; and the command that shows it."""
 
     sentence: str
     command: str
 
 
 def reliability(report: Report) -> str:
-    """How often answers this sure were right; empty where nobody has measured it."""
+    """How often answers this sure were right; empty if nobody has measured it."""
     held = report.reliability
     if held is None:
         return ""
@@ -37,7 +37,7 @@ def reliability(report: Report) -> str:
 
 
 def not_read(crash: Crash) -> list[str]:
-    """How much of each text went unread: before anything else, because no answer is sure then."""
+    """How much of each text was not read."""
     return [
         f"{entry.left_out.label} of {entry.name}, so no cause can count as found; analyze the part around the failure "
         "on its own"
@@ -47,12 +47,12 @@ def not_read(crash: Crash) -> list[str]:
 
 
 def unseen(report: Report) -> tuple[Gap, ...]:
-    """What the inputs do not hold, without what was said first."""
+    """What the inputs do not show; which part of them was not read is in `not_read`."""
     return tuple(gap for gap in report.crash.gaps if gap.why != "left-out")
 
 
 def hidden_log(report: Report) -> HiddenLog | None:
-    """What to say before anything else; None where a log was printed, or a line that was not hidden has decided it."""
+    """The hidden log; None if nothing was hidden, or if a line that was printed has decided the case."""
     crash = report.crash
     command = crash.run_with_log
     if report.verdict == NO_CRASH or command is None or not crash.environment.hidden_log:
@@ -64,13 +64,13 @@ def hidden_log(report: Report) -> HiddenLog | None:
 
 
 def questions(report: Report) -> tuple[Question, ...]:
-    """What to find out next, without what was said first."""
-    said = hidden_log(report) is not None
-    return tuple(question for question in report.next if not (said and question.answers == "hidden log"))
+    """What to find out next; if the report begins with the hidden log, it is not asked for again."""
+    is_asked = hidden_log(report) is not None
+    return tuple(question for question in report.next if not (is_asked and question.answers == "hidden log"))
 
 
 def died(crash: Crash) -> str | None:
-    """Which process died, of what, and at which line; None where nothing says that one did, or where it hung."""
+    """Which process died, of what, and at which line; None if nothing shows that one died, or if it hung."""
     frame = _own_frame(crash)
     at = f" at {_line(frame)}" if frame else ""
     if crash.hung:
@@ -81,7 +81,7 @@ def died(crash: Crash) -> str | None:
 
 
 def reaction(crash: Crash) -> str | None:
-    """How the program took the death of one of its processes."""
+    """What the program did after one of its processes had died."""
     if not crash.processes or crash.processes[crash.primary].role == "main" or crash.hung:
         return None
     main = next((process for process in crash.processes if process.role == "main"), None)
@@ -94,7 +94,7 @@ def reaction(crash: Crash) -> str | None:
 
 
 def hung(crash: Crash) -> list[str]:
-    """How long a hanging program ran, and where each of its processes was blocked, the one that it is about first."""
+    """How long a hanging program ran, and where each of its processes was blocked, the primary one first."""
     if not crash.hung:
         return []
     sentences = [process.exit.meaning for process in crash.processes[:1] if process.exit]
@@ -120,7 +120,7 @@ def native_frames(crash: Crash) -> str | None:
 
 
 def own_source(crash: Crash) -> str | None:
-    """The innermost source line that is not the C library's or Python's: the person's own native code, mostly."""
+    """The innermost source line outside the C library and Python: mostly the user's own native code."""
     thread = _native_thread(crash)
     for frame in thread.native_stack if thread else ():
         if frame.source and frame.module and module_owner(frame.module) not in ("system", "python"):
@@ -140,7 +140,7 @@ def fault(crash: Crash) -> str | None:
 
 
 def fast_fail(crash: Crash) -> str | None:
-    """What the subcode of a fast fail says, which is something else than the name of 0xC0000409."""
+    """What the subcode of a fast fail says, which the name of 0xC0000409 does not."""
     status = crash.exit
     if status is None or status.subcode is None:
         return None
@@ -148,7 +148,7 @@ def fast_fail(crash: Crash) -> str | None:
 
 
 def faulting_module(crash: Crash) -> str | None:
-    """The library to which a dump lays the crash, with its version, and the name of the thread."""
+    """The module in which a dump has the crash, with its version, and the name of the thread."""
     process = crash.processes[crash.primary] if crash.processes else None
     if process is None or process.faulting_module is None:
         return None
@@ -161,7 +161,7 @@ def faulting_module(crash: Crash) -> str | None:
 
 
 def seen_on_stack(crash: Crash) -> str | None:
-    """Libraries whose addresses lay on the stack of the thread that crashed, which is no call stack."""
+    """Modules with addresses on the stack of the crashed thread; that does not make them callers."""
     thread = next((thread for thread in crash.threads if thread.crashed and thread.seen_modules), None)
     if thread is None:
         return None
@@ -169,25 +169,24 @@ def seen_on_stack(crash: Crash) -> str | None:
 
 
 def odd(crash: Crash) -> tuple[str, ...]:
-    """What in a dump does not fit together, and telling libraries that had been unloaded before the crash."""
+    """What in a dump does not fit together, and relevant libraries that were unloaded before the crash."""
     dump = crash.processes[crash.primary].dump if crash.processes else None
     if dump is None:
         return ()
-    gone = [library.name for library in dump.unloaded if pattern(_TELLING_LIBRARY).search(library.name)]
+    gone = [library.name for library in dump.unloaded if pattern(_RELEVANT_LIBRARY).search(library.name)]
     unloaded = (f"unloaded before the end: {', '.join(dict.fromkeys(gone))}",) if gone else ()
     return dump.contradictions + unloaded
 
 
 def system(crash: Crash) -> str | None:
-    """Which system it was, with its build where that was told."""
+    """Which system it was, with its build if that is known."""
     environment = crash.environment
     name = _SYSTEMS.get(environment.os or "", environment.os)
-    told = (name, environment.os_version, environment.architecture)
-    return " ".join(part for part in told if part) or None
+    return " ".join(filter(None, (name, environment.os_version, environment.architecture))) or None
 
 
 def tensorflow(crash: Crash) -> str | None:
-    """Which TensorFlow it was; one that is installed but was not loaded is not part of what happened."""
+    """Which TensorFlow it was; one that was installed but not loaded has nothing to do with it."""
     environment = crash.environment
     loaded = any("tensorflow" in library.name for library in environment.libraries)
     version = environment.package("tensorflow") if loaded or not environment.libraries_complete else None
@@ -195,14 +194,14 @@ def tensorflow(crash: Crash) -> str | None:
 
 
 def python(crash: Crash) -> str | None:
-    """Which Python it was, and where it lies."""
+    """Which Python it was, and its path."""
     environment = crash.environment
     where = f" ({environment.interpreter})" if environment.interpreter else ""
     return f"Python {environment.python}{where}" if environment.python else None
 
 
 def _who(crash: Crash) -> str:
-    """Which process died, where it was not the program itself."""
+    """Which process died, if it was not the program itself."""
     process = crash.processes[crash.primary]
     if process.role == "main":
         return ""
@@ -227,13 +226,13 @@ def _main_thread(threads: Sequence[Thread]) -> Thread | None:
 
 
 def _own_frame(crash: Crash) -> PythonFrame | None:
-    """The innermost frame of the person's own code; the innermost of all where there is none."""
+    """The innermost frame of the user's own code on the first stack, else its innermost frame."""
     stacks = [thread.python_stack for thread in crash.threads if thread.python_stack]
     stacks += [error.frames for error in reversed(crash.exceptions) if error.frames]
     return _nearest(stacks[0]) if stacks else None
 
 
 def _nearest(stack: Sequence[PythonFrame]) -> PythonFrame | None:
-    """The innermost frame of the person's own code, else the innermost of all."""
+    """The innermost frame of the user's own code, else the innermost of all."""
     own = (frame for frame in stack if is_own(frame))
     return next(own, stack[0] if stack else None)
