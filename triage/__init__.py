@@ -1,8 +1,8 @@
 """Post-mortem crash triage for Python and TensorFlow programs.
 
-The library does what the command line does: `run()` starts a program and reports a failure, `analyze()` turns what a
-crash left behind into a Report, `explain()` says what a code, signal, exception, cause or signature means. Imports are
-made where they are used, because the command must answer in a blink.
+The library does what the command line does: `run()` starts a program and reports on a failure, `analyze()` turns what
+a crash left behind into a Report, `explain()` says what a code, signal, exception, cause or signature means. Modules
+are imported where they are used, because start-up time matters.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ __all__ = [
 
 
 class NotAnExitCode(ValueError):
-    """An exit code that no system gives; the text says what to try."""
+    """What was given is not an exit code; the message says what to try."""
 
 
 class Ran(NamedTuple):
-    """How a run ended: the exit code to leave with, the signal that killed the child, and the report of a failure.
+    """How a run ended: the exit code to leave with, the signal that killed the program, and the report if it failed.
 
-    `problems` are sentences about private signatures that could not be used, or about a report that failed; `said` are
-    others for the person, such as where the dump of the crash is.
+    `problems` are messages about private signatures that could not be used, or about a report that failed; `said` are
+    other messages, such as where the dump of the crash is.
     """
 
     exit_code: int
@@ -53,7 +53,7 @@ class Ran(NamedTuple):
 
 
 def __getattr__(name: str) -> object:
-    """CannotStart is looked up when it is needed: importing the runner is not free."""
+    """Look up CannotStart when it is needed: importing the runner takes time."""
     if name == "CannotStart":
         from triage.capture.command import CannotStart
 
@@ -76,12 +76,12 @@ def run(
     top: int = 5,
     redact: bool = True,
 ) -> Ran:
-    """Run a script with its arguments (or, with `as_given`, any command) and diagnose it where it fails.
+    """Run a script with its arguments (or, with `as_given`, any command) and diagnose it if it fails.
 
-    The program uses our standard streams; Ctrl-C and other signals are handed to it only where this is called in the
-    main thread. A text instead of a list is the name of a script. Raises CannotStart, whose text says what to try,
-    where it can't be started. `save`, `debugger` and `full` are about the dump that a crash leaves on Windows: where it
-    goes, whether we write it as the program's debugger, and whether it holds all of the program's memory.
+    The program uses our standard streams; Ctrl-C and other signals are passed on to it only if this is called in the
+    main thread. A string instead of a list is the name of a script. Raises CannotStart if the program cannot be
+    started; its message says what to try. `save`, `debugger` and `full` are about the dump that a crash leaves on
+    Windows: where it goes, whether triage attaches as a debugger to write it, and whether it holds all memory.
     """
     from os import fspath
 
@@ -98,7 +98,7 @@ def run(
         knowledge = load_knowledge(signatures)
         report = diagnose(outcome.facts(), knowledge, version=__version__, top=top)
         report = redacted(report) if redact else report
-    except Exception as error:  # the program's exit code matters more than whatever is wrong with us
+    except Exception as error:  # the program's exit code matters more than a bug in triage
         problem = f"the report failed: {defects.sentence(error)}"
         return Ran(outcome.exit_code, outcome.signal, None, (problem,), outcome.notices)
     problems = tuple(f"signature skipped: {problem}" for problem in knowledge.problems)
@@ -106,7 +106,7 @@ def run(
 
 
 def load_knowledge(signatures: Sequence[str | PathLike[str]] = ()) -> Knowledge:
-    """Our signatures with private packs (and those in TRIAGE_SIGNATURES) laid over them."""
+    """Our signatures, with private packs (and those in TRIAGE_SIGNATURES) on top of them."""
     from triage.knowledge.database import load
     from triage.knowledge.pack import private_directories
 
@@ -125,10 +125,10 @@ def analyze(
 ) -> Report:
     """Diagnose ONE incident from all its inputs: paths, '-' for standard input, bytes or open binary files.
 
-    `executable` is the program that left a core, where it is not found by itself; `pe_directories` hold the DLLs of a
-    program that left a minidump, by which its stack can be walked.
+    `executable` is the program that dumped core, if triage cannot find it; `pe_directories` are folders with the DLLs
+    of a program that left a minidump, which are needed to walk its stack.
     An input that cannot be read is named in `report.crash.inputs` (kind `unreadable`) and in `not_observable`; the
-    others are still analysed. Raises NotAnExitCode for an exit code that is none.
+    others are still analysed. Raises NotAnExitCode.
     """
     from triage import defects
     from triage.crash import Crash, merge, with_exit
@@ -149,7 +149,7 @@ def analyze(
             parts.append(read(source, number, made_by, directories))
         except Unreadable as error:
             parts.append(_unread(number, source, str(error)))
-        except Exception as error:  # the other inputs of the incident still tell something
+        except Exception as error:  # the other inputs of the incident can still be read
             if len(inputs) == 1:
                 raise
             parts.append(_unread(number, source, f"{source.label} could not be read: {defects.sentence(error)}"))
@@ -172,7 +172,7 @@ def _unread(number: int, source: Source, why: str) -> Crash:
 
 
 def redact(report: Report) -> Report:
-    """The report without user names, home paths, addresses and tokens, and with their number."""
+    """The report with user names, home paths, addresses and tokens replaced, and with their number."""
     from triage.redaction import redacted
 
     return redacted(report)
@@ -181,23 +181,23 @@ def redact(report: Report) -> Report:
 def explain(
     topic: int | str, signatures: Sequence[str | PathLike[str]] = (), knowledge: Knowledge | None = None
 ) -> Page:
-    """What an exit code, signal, exception, cause or signature means; raises UnknownTopic with near names."""
+    """What an exit code, signal, exception, cause or signature means; raises UnknownTopic with similar names."""
     from triage.diagnosis.explain import explain as page_for
 
     return page_for(str(topic), knowledge or load_knowledge(signatures))
 
 
 def sources(knowledge: Knowledge | None = None) -> Page:
-    """What the signatures rest on, document by document."""
+    """What the signatures are based on, document by document."""
     from triage.diagnosis.explain import sources_page
 
     return sources_page(knowledge or load_knowledge())
 
 
 def incidents(inputs: Sequence[str], *, each: bool = False) -> tuple[list[tuple[str, ...]], list[str]]:
-    """The inputs of every incident, and sentences about directories that could not be used.
+    """The inputs of every incident, and messages about directories that could not be used.
 
-    All inputs are of one incident, unless `each` is set or one of them is a directory: then every file is its own.
+    All inputs belong to one incident, unless `each` is set or one of them is a directory: then every file is its own.
     """
     from os.path import isdir
 

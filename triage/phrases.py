@@ -12,7 +12,7 @@ _PLACEHOLDER = r"\{([a-z_]+)\}"
 class Phrase(str):
     """A text for a person in which some parts are the input's own words: `quoted`, as pairs of offsets.
 
-    Those parts may hold a person's name, and nothing else in the text can; redaction must tell them apart.
+    Only those parts can contain a person's name, so redaction must tell them apart.
     """
 
     __slots__ = ("quoted",)
@@ -20,7 +20,7 @@ class Phrase(str):
 
     @classmethod
     def of(cls, *parts: str) -> Phrase:
-        """The parts in a row; those that are phrases keep what they quote, all others are our own words."""
+        """The parts joined; phrases keep what they quote, everything else is our own words."""
         whole, quoted = cls("".join(parts)), []
         at = 0
         for part in parts:
@@ -39,7 +39,7 @@ def quote(text: str) -> Phrase:
 
 
 def quoting(text: str, *theirs: str) -> Phrase:
-    """A text of ours that has these words of the input in it."""
+    """A text of our own in which these words come from the input."""
     parts: list[str] = [text]
     for words in filter(None, theirs):
         for at in range(len(parts) - 1, -1, -1):
@@ -67,12 +67,12 @@ def placeholders(text: str) -> set[str]:
 
 
 def without_values(text: str) -> str:
-    """The text with an ellipsis for each placeholder, where nothing is known that could fill it."""
+    """The text with an ellipsis for each placeholder."""
     return pattern(_PLACEHOLDER).sub(lambda _: "…", text)
 
 
 def human_bytes(count: float) -> str:
-    """Bytes as people say them, in powers of 1024."""
+    """A size as people write it, in powers of 1024."""
     for unit in ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB"):
         if abs(count) < 1024 or unit == "PiB":
             return f"{count:.0f} {unit}" if unit == "bytes" else f"{count:.1f} {unit}"

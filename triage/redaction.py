@@ -1,12 +1,12 @@
-"""Hiding what a report must not carry into an issue tracker: user names, home paths, addresses, tokens.
+"""Hides what must not get into an issue tracker: user names, home paths, e-mail addresses, tokens.
 
 The same value always gets the same placeholder, so that a redacted report can still be followed. Not looked for:
-host names, IP addresses, project names and the values of local variables (which no report holds anyway).
+host names, IP addresses, project names, and values of local variables (which no report contains anyway).
 
-Only what came from the input is touched. A user may be called `gpu`, `memory` or `triage`, and then a bare name is
-replaced where the words are the input's (messages, paths, commands, quoted lines), while our own sentences, causes and
-commands stay as they are. What can be told apart from any word by its shape (a home path, a token, an address) is
-replaced in our sentences too, because they may have a value of the input in them.
+Only text that came from the input is changed. A user may be called `gpu`, `memory` or `triage`: such a bare name is
+replaced in the input's own words (messages, paths, commands, quoted lines), but not in our sentences, causes and
+commands. What is private by its shape (a home path, a token, an address) is replaced in our sentences too, because
+they may contain a value from the input.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from triage.phrases import Phrase, quoting
 from triage.report import (
     Diagnosis,
     FixStep,
-    Near,
+    NearMiss,
     OtherCrash,
     Question,
     RefutedClaim,
@@ -100,12 +100,12 @@ _NAMED = (
     r"([^\s'\",;]{4,})"
 )
 _BEARER = r"(?i)\b(bearer|basic) ([A-Za-z0-9+/=._~-]{12,})"
-# An argument after which a secret follows as an argument of its own.
+# An argument that says that the next one is a secret.
 _ANNOUNCES_ONE = (
     r"(?i)^(?:-{1,2}[\w-]{0,32}(?:password|passwd|secret|token|api[_-]?key|access[_-]?key)|(?:.* )?(?:bearer|basic))$"
 )
 _URL_LOGIN = r"(://)([^\s/:@]{1,128}:[^\s/@]{1,256})(@)"
-# Fields whose text is the input's own: everything in them may be a person's.
+# Fields whose text is the input's own: all of it may be private.
 _THEIRS: dict[type, tuple[str, ...]] = {
     Crash: ("rerun",),
     Dump: ("comments",),
@@ -120,7 +120,7 @@ _THEIRS: dict[type, tuple[str, ...]] = {
     RuntimeMessage: ("text",),
     Thread: ("name",),
 }
-# Fields that hold nothing of the input: words of our own, ids, and words out of a fixed set.
+# Fields with nothing of the input in them: our own words, ids, and words from a fixed set.
 _OURS: dict[type, tuple[str, ...]] = {
     Diagnosis: ("cause", "signature", "title", "grade", "sources"),
     ExitStatus: ExitStatus._fields,
@@ -130,7 +130,7 @@ _OURS: dict[type, tuple[str, ...]] = {
     Input: ("kind",),
     LogRecord: ("severity",),
     NativeFrame: ("trust",),
-    Near: ("signature", "cause", "missing"),
+    NearMiss: ("signature", "cause", "missing"),
     OtherCrash: OtherCrash._fields,
     Process: ("role", "forked_with"),
     PythonException: ("link",),
@@ -143,24 +143,24 @@ _OURS: dict[type, tuple[str, ...]] = {
 
 
 class Redactor:
-    """Replaces private values by placeholders that stay the same through one report."""
+    """Replaces private values with placeholders that stay the same throughout a report."""
 
     def __init__(self, user_names: Iterable[str] = ()) -> None:
         self.counts: Counter[str] = Counter()
         self._placeholders: dict[tuple[str, str], str] = {}
-        # Whole words only, and none so short that it would tear other words apart.
+        # Whole words only, and none so short that it may be an ordinary word.
         names = sorted({name for name in user_names if len(name) > 2}, key=len, reverse=True)
         self._names = pattern(r"\b(?:" + "|".join(map(re.escape, names)) + r")\b") if names else None
 
     def text(self, text: str) -> str:
-        """Words of the input with private values replaced."""
+        """The input's own words with private values replaced."""
         text = self.shapes(text)
         if self._names is not None:
             text = self._names.sub(lambda m: self._placeholder("user", m[0]), text)
         return text
 
     def phrase(self, text: str) -> str:
-        """A sentence or a command of ours: bare names are replaced only where it quotes the input."""
+        """Our own sentence or command: bare names are replaced only where it quotes the input."""
         if not isinstance(text, Phrase):
             return self.shapes(text)
         clean, at = "", 0
@@ -170,7 +170,7 @@ class Redactor:
         return self.shapes(clean + text[at:])
 
     def arguments(self, words: tuple[str, ...], clean: Callable[[str], str]) -> tuple[str, ...]:
-        """The words of a command, of which one may say that the next is a secret."""
+        """The arguments of a command; one may say that the next is a secret."""
         return tuple(
             self._placeholder("token", word)
             if before and len(word) > 3 and not word.isdigit() and pattern(_ANNOUNCES_ONE).search(before)
@@ -179,9 +179,9 @@ class Redactor:
         )
 
     def shapes(self, text: str) -> str:
-        """Any text without what is private by its shape alone: tokens, addresses, the owner of a home folder."""
+        """Any text without what is private by its shape: tokens, addresses, the owner of a home folder."""
         lower = text.lower()
-        # Each rule is tried only where a text that it needs is there: most strings of a report need none.
+        # A cheap test before each rule: most strings of a report need none of them.
         if "://" in text:
             text = pattern(_URL_LOGIN).sub(lambda m: m[1] + self._placeholder("token", m[2]) + m[3], text)
         if any(start in text for start in _TOKEN_STARTS):
@@ -213,10 +213,10 @@ class Redactor:
 
 
 def redacted(report: Report) -> Report:
-    """The report with private values replaced, and how many of each kind were."""
+    """The report with private values replaced, and with the number of each kind."""
     redactor = Redactor(_user_names(report))
     crash = report.crash
-    # A sentence about what was not read may name a file of the person's.
+    # A sentence about what was not read may name one of the user's files.
     files = [entry.name for entry in crash.inputs] + [gap.subject for gap in crash.gaps]
     report = report._replace(
         crash=crash._replace(gaps=tuple(gap._replace(detail=quoting(gap.detail, *files)) for gap in crash.gaps)),
@@ -227,7 +227,7 @@ def redacted(report: Report) -> Report:
 
 
 def redacted_text(text: str) -> str:
-    """A whole log with private values replaced, for a copy that others will see."""
+    """A whole log with private values replaced, for a copy that others may see."""
     return Redactor(name for name in pattern(_HOME).findall(text) if name.lower() not in _NOBODY).text(text)
 
 
@@ -237,7 +237,7 @@ def _user_names(report: Report) -> set[str]:
     texts += [text for process in crash.processes if process.dump for text in process.dump.comments]
     texts += [text for text in (crash.environment.interpreter,) if text]
     names = {name for text in texts for name in pattern(_HOME).findall(text) if name.lower() not in _NOBODY}
-    # In a path that is one by itself a name may have several words, each of which says who it is.
+    # In a field that is a path and nothing else, a name may have spaces; each of its words is private.
     several = pattern(_SPACED_HOME).findall(crash.environment.interpreter or "")
     return names | {word for name in several for word in name.split() if word.lower() not in _NOBODY}
 
@@ -258,6 +258,6 @@ def _walk(value: Any, redactor: Redactor, clean: Callable[[str], str]) -> Any:
         )
     if isinstance(value, tuple):
         return tuple(_walk(item, redactor, clean) for item in value)
-    # Logs are never printed; what is printed of them stands in the evidence.
+    # Logs are never printed; what is quoted from them is in the evidence.
     assert value is None or isinstance(value, (int, float, Log)), type(value)
     return value

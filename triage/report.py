@@ -1,4 +1,4 @@
-"""What a diagnosis is: the Report and its parts, before anyone decides how to print them."""
+"""The Report and its parts: what a diagnosis is, however it is printed."""
 
 from typing import Final, Literal, NamedTuple
 
@@ -38,7 +38,7 @@ class Evidence(NamedTuple):
 
 
 class FixStep(NamedTuple):
-    """One thing to do, the command for it if there is one, what it risks, how to see that it helped, and if not.
+    """One thing to do, its command if it has one, what it risks, how to check that it helped, and what to do if not.
 
     `do`, `run` and `verify` are Phrases where they quote the input.
     """
@@ -66,7 +66,7 @@ class Diagnosis(NamedTuple):
 
 
 class RuledOut(NamedTuple):
-    """A cause that a person would suspect here, and why it is not that (a Phrase where that quotes the input)."""
+    """A cause that one would suspect here, and why it is not that (a Phrase where it quotes the input)."""
 
     cause: str
     because: str
@@ -85,9 +85,9 @@ class Question(NamedTuple):
 
 
 class Reliability(NamedTuple):
-    """Of `cases` unread reports that were answered as surely as this one, `right` were answered right.
+    """Of `cases` answers as sure as this one, on reports that nobody had read before, `right` were right.
 
-    `measured` is the day and `commit` the version that answered them.
+    `measured` is the day and `commit` the version of that measurement.
     """
 
     least: float
@@ -97,8 +97,8 @@ class Reliability(NamedTuple):
     commit: str
 
 
-class Near(NamedTuple):
-    """A signature that came close: what was seen of it, and which of its clues failed or could not be looked for."""
+class NearMiss(NamedTuple):
+    """A signature that came close: which of its clues were seen, and which were absent or could not be looked for."""
 
     signature: str
     cause: str
@@ -107,7 +107,7 @@ class Near(NamedTuple):
 
 
 class RefutedClaim(NamedTuple):
-    """A claim that a person may have read about this crash, and in one line why it is not that."""
+    """A false claim that one may have read about such a crash, and in one line why it is not that."""
 
     claim: int
     document: str | None
@@ -115,7 +115,7 @@ class RefutedClaim(NamedTuple):
 
 
 class Report(NamedTuple):
-    """The whole answer for one incident; `topic` is what `triage explain` has a page for."""
+    """The whole answer for one incident; `topic` is the page of `triage explain` to read next."""
 
     version: str
     signatures: str
@@ -133,12 +133,12 @@ class Report(NamedTuple):
     other_crashes: tuple["OtherCrash", ...] = ()
     redactions: tuple[tuple[str, int], ...] = ()
     reliability: Reliability | None = None
-    nearest: tuple[Near, ...] = ()
+    nearest: tuple[NearMiss, ...] = ()
     hearsay: tuple[RefutedClaim, ...] = ()
 
 
 class OtherCrash(NamedTuple):
-    """A further crash in the same inputs, in short."""
+    """Another crash in the same inputs, in short."""
 
     verdict: Verdict
     cause: str | None
@@ -148,7 +148,7 @@ class OtherCrash(NamedTuple):
 
 
 class Page(NamedTuple):
-    """What `explain` answers: a title, sections of (heading, paragraphs), and the next command."""
+    """A page of `triage explain`: a title, sections of (heading, paragraphs), and the next command."""
 
     title: str
     sections: tuple[tuple[str, tuple[str, ...]], ...]

@@ -266,7 +266,7 @@ def test_new_never_overwrites(run_triage, tmp_path):
     (tmp_path / "mine" / "own" / "slug.yaml").write_text("precious")
     done = run_triage(*arguments)
     assert done.returncode != 0
-    assert "is there already" in done.stderr
+    assert "already exists" in done.stderr
     assert (tmp_path / "mine" / "own" / "slug.yaml").read_text() == "precious"
 
 

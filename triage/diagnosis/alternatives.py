@@ -16,7 +16,7 @@ from triage.diagnosis.ranking import Ranking, Scored, Term
 from triage.knowledge.claim import Claim
 from triage.knowledge.database import Knowledge
 from triage.phrases import Phrase, fill, placeholders, without_values
-from triage.report import UNCERTAIN, UNKNOWN, Diagnosis, Near, RefutedClaim, RuledOut, Verdict
+from triage.report import UNCERTAIN, UNKNOWN, Diagnosis, NearMiss, RefutedClaim, RuledOut, Verdict
 
 # People suspect only the first few of a status's usual causes.
 _SUSPECTED = 5
@@ -125,7 +125,7 @@ NEEDS: Mapping[Observable, str] = {
 }
 
 
-def nearest(facts: Facts, knowledge: Knowledge, ranking: Ranking, verdict: Verdict) -> tuple[Near, ...]:
+def nearest(facts: Facts, knowledge: Knowledge, ranking: Ranking, verdict: Verdict) -> tuple[NearMiss, ...]:
     """The signatures of different causes that came closest; the usual suspects where nothing else was seen."""
     crash = facts.crash
     if verdict not in (UNKNOWN, UNCERTAIN) or crash.is_empty:
@@ -162,12 +162,12 @@ def _best_of(cause: str, ranking: Ranking) -> Scored | None:
     return max(own, key=lambda s: (bool(s.hits), s.score), default=None)
 
 
-def _near(scored: Scored, facts: Facts) -> Near:
+def _near(scored: Scored, facts: Facts) -> NearMiss:
     seen = sorted(scored.hits, key=lambda term: -term.weight)
     failed = [term for term in scored.terms if not isinstance(term.finding, Hit)]
     failed = [term for term in failed if not KINDS[term.clue.kind].is_setting]
     failed.sort(key=lambda term: -term.clue.p * math.log(term.clue.p / term.clue.b))
-    return Near(
+    return NearMiss(
         signature=scored.signature.id,
         cause=scored.signature.cause,
         seen=tuple(_seen(term) for term in seen if not KINDS[term.clue.kind].is_setting)[:_CLUES],

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from triage.crash import Crash, Place, base_name
-from triage.report import DIAGNOSED, NO_CRASH, UNKNOWN, Diagnosis, Evidence, FixStep, Near, Question, Report
+from triage.report import DIAGNOSED, NO_CRASH, UNKNOWN, Diagnosis, Evidence, FixStep, NearMiss, Question, Report
 from triage.reports import incident
 
 Kind = Literal[
@@ -54,7 +54,7 @@ class Item(NamedTuple):
     name: str = ""
     """The cause that it is about, before the text."""
     lead: str = ""
-    """A word or two of ours before the text: `check`, `built from`."""
+    """A word or two before the text: `check:`, `built from`."""
     aside: str = ""
     """What stands apart from the text, on the right: the line of the log, or a share."""
     short: str = ""
@@ -290,7 +290,7 @@ def _alternatives(others: Sequence[Diagnosis]) -> list[Item]:
     return _ranked(items, "important", "important", "supporting", "detail")
 
 
-def _near_miss(near: Near, crash: Crash) -> Item:
+def _near_miss(near: NearMiss, crash: Crash) -> Item:
     """What was missing, and what was seen apart from how the process died, which the report has said already."""
     ended = crash.exit.label if crash.exit else None
     seen = [f"seen: {text}" for text in near.seen if not (ended and ended in text)]

@@ -23,7 +23,7 @@ _MARKDOWN_ANSWER = re.compile(r"triage: `[\w.-]+`")
 
 
 def is_report(path: str) -> bool:
-    """Whether the file at this path is one report of ours, or several of them, in any format."""
+    """Whether the file at this path is a report of triage, or several of them, in any format."""
     try:
         with open(path, "rb") as file:
             about = os.fstat(file.fileno())
