@@ -82,7 +82,7 @@ def test_frames_that_are_computed_are_a_stack_and_what_lies_about_is_not() -> No
     assert [name_of(frame) for frame in alone.native_stack] == ["tiny.exe+0x1af42"]
     assert "ntdll.dll" in alone.seen_modules
     shown = text.render(triage.analyze(PUBLIC / "breakpad/tiny-exe-fastfail.dmp"))
-    assert "modules seen on the stack, not all of them called: " in shown
+    assert "modules seen on the stack (not all of them were called): " in shown
     assert "--pe-dir" in shown
 
 
