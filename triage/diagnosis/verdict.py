@@ -201,7 +201,7 @@ def _further_gaps(crash: Crash, knowledge: Knowledge) -> Iterator[Gap]:
         return
     threads = crash.threads
     if crash.exit is None and not crash.lacks("exit status"):
-        yield Gap("exit status", "not-told", "give-exit-code", detail="not told (give it with --exit-code)")
+        yield Gap("exit status", "not-told", "give-exit-code", detail="unknown (give it with --exit-code)")
     if not any(thread.native_stack for thread in threads) and not crash.lacks("native stack") and not raised(crash):
         if crash.rerun is None:
             detail = "the log holds none (run it with triage run)"
@@ -216,7 +216,7 @@ def _further_gaps(crash: Crash, knowledge: Knowledge) -> Iterator[Gap]:
         else:
             yield Gap("Python stack", "none-read", detail="there is none")
     if crash.memory.peak_bytes is None:
-        yield Gap("memory", "not-told", detail="nothing here tells the peak")
+        yield Gap("memory", "not-told", detail="the peak is unknown")
     if not patterns.LINEAR_TIME:
         detail = "RE2 is not installed here: patterns ran on Python's own engine"
         yield Gap("patterns", "not-installed", "install", "RE2", detail)

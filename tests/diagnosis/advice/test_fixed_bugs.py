@@ -68,7 +68,7 @@ def test_an_older_line_stays_on_its_line() -> None:
 
 def test_an_unknown_version_gets_no_requirement() -> None:
     advice = fixed_bug(crash_of(exit="134"), "LRNGrad", TABLES)
-    assert "2.10.0; yours is not told" in advice["fixed_advice"]
+    assert "2.10.0; yours is unknown" in advice["fixed_advice"]
     assert "fixed_pin" not in advice
 
 

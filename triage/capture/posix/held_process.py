@@ -69,7 +69,7 @@ def _read(pid: int, faults: FaultDirectory, dump: bytes, *, crashed: bool, why_n
     try:
         return _all_of(pid, faults, dump, crashed=crashed, why_not_native=why_not_native)
     except Exception as error:  # our bug must not cost the child its own death and exit code
-        missing = (Gap("process", "bug", detail=f"reading it failed, a bug of ours: {error!r}"),)
+        missing = (Gap("process", "bug", detail=f"reading it failed, a bug in triage: {error!r}"),)
         return Held(pid, "?", faults.note(pid), dump, missing=missing)
 
 
@@ -97,7 +97,7 @@ def _all_of(pid: int, faults: FaultDirectory, dump: bytes, *, crashed: bool, why
         collected = from_process(pid, crashed=crashed, budget=_COLLECTING_TAKES_AT_MOST)
     except Exception as error:  # a bug in a collector must not cost the child its own death and exit code
         return held._replace(
-            missing=(Gap("native stack", "bug", detail=f"reading it failed, a bug of ours: {error!r}"),)
+            missing=(Gap("native stack", "bug", detail=f"reading it failed, a bug in triage: {error!r}"),)
         )
     return held._replace(threads=collected.threads, fault=collected.fault, missing=collected.missing)
 

@@ -133,7 +133,7 @@ def _advice(
     needs = _python_needed(first, environment, tables)
     if version is None:
         # No requirement: it would be useless to people who have a newer release already.
-        unsure = "yours is not told, and if it is newer, this is another bug"
+        unsure = "yours is unknown, and if it is newer, this is another bug"
         return {"fixed_advice": f"{named} fixed in TensorFlow {first}{needs}; {unsure}."}
     line = ".".join(version.split(".")[:2])
     own = [_of_line(version, row["fixed"].split()) for row in rows]
