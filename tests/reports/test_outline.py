@@ -14,7 +14,7 @@ import triage
 from triage.knowledge.database import Knowledge
 from triage.report import Report
 from triage.reports import markdown, text
-from triage.reports.outline import _TITLES, PRIORITIES, Item, Kind, Outline, Priority, Section, outline
+from triage.reports.outline import _TITLES, PRIORITIES, Item, Outline, Priority, Section, SectionKind, outline
 
 SCREEN = 24
 # Reports with much to say, of every verdict that has something to say.
@@ -59,7 +59,7 @@ def shown_of(section: Section, screen: dict[str, str]) -> list[bool]:
 
 
 def test_every_kind_of_section_has_its_place_and_its_label() -> None:
-    assert list(_TITLES) == list(get_args(Kind))
+    assert list(_TITLES) == list(get_args(SectionKind))
     assert len({label for label, _ in _TITLES.values()}) == len(_TITLES)
 
 

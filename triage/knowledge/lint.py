@@ -208,7 +208,11 @@ def _placeholder_problems(signature: Signature, computed: Mapping[str, Iterable[
 
 
 def _command_problems(signature: Signature) -> Iterator[_Entry]:
-    """Commands that people on Windows would see and could not run."""
+    """Commands that cannot be copied out of a report, or that people on Windows would see and could not run."""
+    for number, fix in enumerate(signature.fix):
+        if any("\n" in command.strip() for command in fix.run.values()):
+            # A report indents what it shows, and indented Python is another program.
+            yield ("fix", number, "run"), "a command of several lines", "one line"
     if signature.os and "windows" not in signature.os:
         return
     for number, fix in enumerate(signature.fix):

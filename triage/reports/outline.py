@@ -10,7 +10,7 @@ from triage.crash import Crash, Place, base_name
 from triage.report import DIAGNOSED, NO_CRASH, UNKNOWN, Diagnosis, Evidence, FixStep, NearMiss, Question, Report
 from triage.reports import incident
 
-Kind = Literal[
+SectionKind = Literal[
     "unread",
     "hidden log",
     "hang",
@@ -32,7 +32,7 @@ Kind = Literal[
     "questions",
     "reliability",
 ]
-Role = Literal["text", "code", "command", "for", "against", "note"]
+ItemRole = Literal["text", "code", "command", "for", "against", "note"]
 # From what always stays to what is dropped first. `full report` is for pipes and files: no screen shows it.
 Priority = Literal["essential", "important", "useful", "supporting", "detail", "extra", "full report"]
 PRIORITIES: tuple[Priority, ...] = (
@@ -50,7 +50,7 @@ class Item(NamedTuple):
     """One thing that a section says."""
 
     text: str
-    role: Role = "text"
+    role: ItemRole = "text"
     name: str = ""
     """The cause that it is about, before the text."""
     lead: str = ""
@@ -69,7 +69,7 @@ class Item(NamedTuple):
 class Section(NamedTuple):
     """Items under one label. A section without a heading is a fact; facts come before all other sections."""
 
-    kind: Kind
+    kind: SectionKind
     label: str
     heading: str
     items: tuple[Item, ...]
@@ -107,7 +107,7 @@ class Outline(NamedTuple):
 
 
 # Every section in its order, with the label of its row and, unless it is a fact, its heading.
-_TITLES: Mapping[Kind, tuple[str, str]] = {
+_TITLES: Mapping[SectionKind, tuple[str, str]] = {
     "unread": ("unread", ""),
     "hidden log": ("first", ""),
     "hang": ("hung", ""),
@@ -163,11 +163,11 @@ def _sections(report: Report, first: Diagnosis | None) -> tuple[Section, ...]:
         return ()  # whoever ended it knows the rest
     crash = report.crash
     others = report.diagnoses[1:] if first else report.diagnoses
-    found: dict[Kind, list[Item]] = {
+    found: dict[SectionKind, list[Item]] = {
         "unread": [Item(sentence) for sentence in incident.not_read(crash)],
         "hidden log": _hidden_log(report),
         "hang": _hang(crash),
-        "death": _death(crash),
+        "death": _death(crash) if report.verdict != NO_CRASH else [],
         "reaction": _facts(incident.reaction(crash)),
         "exception": _exception(crash),
         "software": _software(report),
@@ -196,7 +196,7 @@ def _ranked(items: Iterable[Item], *priorities: Priority) -> list[Item]:
     ]
 
 
-def _facts(*texts: str | None, role: Role = "text", priority: Priority = "essential") -> list[Item]:
+def _facts(*texts: str | None, role: ItemRole = "text", priority: Priority = "essential") -> list[Item]:
     """The facts that are known; a full screen cuts each of them to two lines."""
     return [Item(text, role, priority=priority, least=2) for text in texts if text]
 
@@ -256,7 +256,7 @@ def _stack_key(report: Report) -> list[Item]:
 
 
 def _reasons(first: Diagnosis, crash: Crash) -> list[Item]:
-    def reasons(evidence: Sequence[Evidence], role: Role) -> Iterable[Item]:
+    def reasons(evidence: Sequence[Evidence], role: ItemRole) -> Iterable[Item]:
         return (Item(one.text, role, aside=_place(one.place, crash)) for one in evidence)
 
     return [

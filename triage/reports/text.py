@@ -5,7 +5,7 @@ from typing import Literal, NamedTuple
 
 from triage.report import Report
 from triage.reports.characters import columns, harmless, shorten, wrap
-from triage.reports.outline import PRIORITIES, Item, Outline, Priority, Role, Section, outline, percent
+from triage.reports.outline import PRIORITIES, Item, ItemRole, Outline, Priority, Section, outline, percent
 
 # What a piece of a line is, which decides its colour.
 Style = Literal["answer", "share", "label", "heading", "text", "for", "against", "command", "dim"]
@@ -13,8 +13,8 @@ Pieces = tuple[tuple[str, Style], ...]
 
 _LABEL = 9
 _SCREEN_LINES = 24
-_MARKS: dict[Role, str] = {"for": "+ ", "against": "- "}
-_STYLES: dict[Role, Style] = {
+_MARKS: dict[ItemRole, str] = {"for": "+ ", "against": "- "}
+_STYLES: dict[ItemRole, Style] = {
     "text": "text",
     "code": "text",
     "command": "command",
@@ -49,7 +49,7 @@ class _Row(NamedTuple):
     """
 
     text: str
-    role: Role = "text"
+    role: ItemRole = "text"
     aside: str = ""
     hang: int = 0
     least: int = 0
@@ -163,7 +163,8 @@ def _row_lines(row: _Row, screen: _Screen | None) -> list[Pieces]:
         return [((text, style), (f"   ({aside})" if aside else "", "dim"))]
     room = max(20, screen.width - _LABEL)
     aside = shorten(aside, room // 2)
-    wrapped = wrap(text, room, row.hang, columns(aside) + 2 if aside else 0)
+    # A command is left to the terminal to wrap, which does not break it for whoever copies it.
+    wrapped = [text] if style == "command" else wrap(text, room, row.hang, columns(aside) + 2 if aside else 0)
     if screen.is_full and row.least and len(wrapped) > row.least:
         wrapped[row.least - 1 :] = [shorten(f"{wrapped[row.least - 1]} {wrapped[row.least].strip()}", room)]
     lines: list[Pieces] = []

@@ -63,7 +63,10 @@ def load(name: str) -> Container:
 
 
 def seen_in(text: str) -> list[str]:
-    """The formats whose triggers are in a text, found in one pass where a search for each word would take a hundred."""
+    """The formats whose triggers are in a text, found in one pass where a search for each word would take a hundred.
+
+    A format that `make triggers` has not seen yet is tried on every text.
+    """
     words = patterns.compile("|".join(re.escape(word) for words in TRIGGERS.values() for word in words))
     found = set(words.findall(text))
-    return [name for name in FORMATS if not found.isdisjoint(TRIGGERS[name])]
+    return [name for name in FORMATS if name not in TRIGGERS or not found.isdisjoint(TRIGGERS[name])]
