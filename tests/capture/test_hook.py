@@ -578,7 +578,7 @@ def test_a_hidden_log_is_mentioned_first(tmp_path, by):
     assert report["next"][0]["run"] == "triage run --tf-log script.py --epochs 'a b'"
 
     shown = with_triage("script.py", options=("--output", "/dev/stderr"), cwd=tmp_path, env=env).stderr.decode()
-    rows = [line for line in shown.splitlines()[1:] if line.strip()]
+    rows = [line for line in shown.splitlines()[2:] if line.strip()]
     assert rows[0].lstrip().startswith("first")
     assert "hidden" in rows[0]
     assert "triage run --no-native --tf-log script.py" in rows[1]

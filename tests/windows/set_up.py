@@ -17,6 +17,8 @@ from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parents[2]
 CACHE = PROJECT / ".windows"
+# The tests look for this file: everything below was done.
+READY = CACHE / "ready"
 SOURCES = PROJECT / "fixtures" / "crashers" / "windows"
 # Each is an sdist around the embeddable Python of that series; 3.13 does not start under wine 8.
 PYTHONS = {"3.8": "3.8.0", "3.11": "3.11.0"}
@@ -52,6 +54,7 @@ def main() -> None:
         wine("reg", "add", r"HKCU\Software\Wine", "/v", "Version", "/d", "win10", "/f")
     print("== crash programs", flush=True)
     subprocess.run([SOURCES / "build.sh", CACHE / "stand-ins"], check=True)
+    READY.touch()
 
 
 def install_from_the_system() -> None:
