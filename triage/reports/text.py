@@ -163,8 +163,7 @@ def _row_lines(row: _Row, screen: _Screen | None) -> list[Pieces]:
         return [((text, style), (f"   ({aside})" if aside else "", "dim"))]
     room = max(20, screen.width - _LABEL)
     aside = shorten(aside, room // 2)
-    # A command is left to the terminal to wrap, which does not break it for whoever copies it.
-    wrapped = [text] if style == "command" else wrap(text, room, row.hang, columns(aside) + 2 if aside else 0)
+    wrapped = wrap(text, room, row.hang, columns(aside) + 2 if aside else 0)
     if screen.is_full and row.least and len(wrapped) > row.least:
         wrapped[row.least - 1 :] = [shorten(f"{wrapped[row.least - 1]} {wrapped[row.least].strip()}", room)]
     lines: list[Pieces] = []
