@@ -352,3 +352,8 @@ def test_the_command_prints_each_problem_and_exits_with_1(tmp_path: Path, run_tr
     done = run_triage("signatures", "lint", pack)
     assert done.returncode == 1
     assert done.stdout.startswith(f"{pack}/{SLUG}.yaml:2: unknown cause 'house.unheard-of'; write ")
+
+
+def test_a_command_is_one_line_because_reports_indent_it(tmp_path: Path) -> None:
+    fix = {"do": "Look.", "run": 'python -c "import os\nprint(os.name)"', "risk": "low", "verify": "it prints a name"}
+    assert "a command of several lines" in str(problems_of(tmp_path, fix=[fix]))

@@ -143,3 +143,9 @@ def test_of_a_healthy_run_there_is_nothing_to_tell_on_a_screen(knowledge: Knowle
     report = triage.analyze(LOGS / "healthy" / "import_only-2.21.log", knowledge=knowledge)
     assert report.verdict == "no-crash"
     assert [str(line) for line in text.layout(report, 80)][1:] == ["no-crash", ""]
+
+
+def test_an_exception_that_the_program_survived_is_not_called_a_death(knowledge: Knowledge) -> None:
+    report = triage.analyze(LOGS / "handled" / "error_caught-2.21.log", knowledge=knowledge)
+    assert report.verdict == "no-crash"
+    assert "death" not in {section.kind for section in outline(report).sections}
