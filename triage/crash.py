@@ -22,7 +22,10 @@ ExitKind = Literal[
 ]
 # How a native frame was found, the most certain first; `omitted` replaces frames that were left out.
 Trust = Literal["context", "cfi", "leaf", "frame_pointer", "scan_call", "scan", "reported", "omitted"]
-MessageKind = Literal["heap", "terminate", "assertion", "notice"]
+# Who says that it ended: the C runtime (heap, terminate, assertion), a sanitizer, the runtime of another language with
+# an uncaught exception, a notebook, launcher or service (notice), or the person who pasted it (remark); `hang`: a tool
+# or a person says that it stands still.
+MessageKind = Literal["heap", "terminate", "assertion", "sanitizer", "exception", "notice", "remark", "hang"]
 Link = Literal["cause", "context"]
 Access = Literal["read", "write", "execute"]
 InputKind = Literal["log", "core", "minidump", "unreadable"]
@@ -31,6 +34,18 @@ OS = Literal["linux", "windows", "macos", "ios"]
 Severity = Literal["I", "W", "E", "F"]
 Grade = Literal["reproduced", "confirmed", "documented", "claimed", "different", "partly", "untested", "refuted"]
 Risk = Literal["low", "medium", "high"]
+# What of a crash may or may not be visible.
+Observable = Literal[
+    "exit status",
+    "log",
+    "native stack",
+    "python stack",
+    "fault",
+    "loaded libraries",
+    "memory figures",
+    "process start",
+    "machine",
+]
 
 # How the values of one field become one. A rule is given all parts and the field's name, because some fields belong
 # together.
@@ -291,7 +306,7 @@ class LogRecord(NamedTuple):
 
 
 class RuntimeMessage(NamedTuple):
-    """What the C or C++ runtime says when it gives up, or a notebook or a launcher about its program (a notice)."""
+    """A sentence of somebody else than Python that says how the program ended; `kind` says who speaks."""
 
     kind: MessageKind
     text: str

@@ -2,7 +2,7 @@
 
 from typing import Final, Literal, NamedTuple
 
-from triage.crash import Command, Crash, Grade, Place, Risk
+from triage.crash import Command, Crash, Grade, Observable, Place, Risk
 
 Verdict = Literal["diagnosed", "uncertain", "unknown", "no-crash"]
 DIAGNOSED: Final = "diagnosed"
@@ -12,18 +12,7 @@ NO_CRASH: Final = "no-crash"
 
 
 # What the answer to a question would show: evidence that a clue needs, or the log that was hidden while triage ran it.
-EvidenceKind = Literal[
-    "exit status",
-    "log",
-    "native stack",
-    "python stack",
-    "fault",
-    "loaded libraries",
-    "memory figures",
-    "process start",
-    "machine",
-    "hidden log",
-]
+EvidenceKind = Literal[Observable, "hidden log"]
 
 
 class Evidence(NamedTuple):

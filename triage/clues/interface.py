@@ -7,6 +7,8 @@ import, and every command imports these.
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from triage.crash import Observable
+
 if TYPE_CHECKING:
     from triage.clues.facts import Facts
     from triage.clues.findings import Finding
@@ -22,18 +24,6 @@ BEGINNING: At = (-1, -1)
 # What lint says about a clue: where inside it, what is wrong, and what to write instead.
 Complaint = tuple[tuple[str, ...], str, str]
 
-# What of a crash may or may not be visible.
-Observable = Literal[
-    "exit status",
-    "log",
-    "native stack",
-    "python stack",
-    "fault",
-    "loaded libraries",
-    "memory figures",
-    "process start",
-    "machine",
-]
 # What a field of a clue holds: one of these, or one of the words of a tuple.
 Holds = Literal["text", "texts", "statuses", "subcodes", "whole", "true", "yes or no", "ranges"] | tuple[str, ...]
 # How to get what could not be seen.

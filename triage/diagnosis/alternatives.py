@@ -9,8 +9,8 @@ from triage import patterns
 from triage.clues import KINDS, patterns_of
 from triage.clues.facts import Facts
 from triage.clues.findings import Absent, Hit, Unseen
-from triage.clues.interface import Clue, Observable
-from triage.crash import Crash
+from triage.clues.interface import Clue
+from triage.crash import Crash, Observable
 from triage.diagnosis.evidence import in_words, shown
 from triage.diagnosis.ranking import Ranking, Scored, Term
 from triage.knowledge.claim import Claim

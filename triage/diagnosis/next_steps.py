@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 from triage.clues.facts import Facts
 from triage.clues.findings import Unseen
-from triage.clues.interface import Observable, Request, Sought, Way
-from triage.crash import Command, Crash
+from triage.clues.interface import Request, Sought, Way
+from triage.crash import Command, Crash, Observable
 from triage.diagnosis.ranking import Ranking, Scored
 from triage.knowledge.database import Knowledge
 from triage.phrases import quote
