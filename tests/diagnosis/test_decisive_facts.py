@@ -54,7 +54,11 @@ def test_a_kill_at_the_limit_is_memory_even_if_none_was_counted(knowledge: Knowl
 def test_no_kill_is_called_memory_without_a_count_or_a_full_limit(
     knowledge: Knowledge, share: float | None, kills: int | None, lines: tuple[str, ...], exit: str
 ) -> None:
-    assert confidence(diagnosed(killed(share, kills, *lines, exit=exit), knowledge), MEMORY) < 0.70
+    """A pasted log shows neither: its words may make memory likely, never sure."""
+    pasted = share is None and kills is None
+    assert confidence(diagnosed(killed(share, kills, *lines, exit=exit), knowledge), MEMORY) < (
+        0.97 if pasted else 0.70
+    )
 
 
 @pytest.mark.parametrize("lines", [(), ("Epoch 1/3",), (WARNING,)])

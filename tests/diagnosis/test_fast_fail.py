@@ -40,8 +40,8 @@ def test_where_only_the_code_is_known_the_next_command_is_given(knowledge: Knowl
 @pytest.mark.parametrize(
     ("name", "cause", "least", "most"),
     [
-        ("cudnn-last", "gpu.cudnn-zlibwapi-missing", 0.5, 0.8),  # cuDNN 8.3 or newer was the last that was heard
-        ("only-conv", "gpu.cudnn-version-mismatch", 0.4, 0.8),  # a person says that only convolutions do it
+        ("cudnn-last", "gpu.cudnn-zlibwapi-missing", 0.5, 0.96),  # cuDNN 8.3 or newer was the last that was heard
+        ("only-conv", "gpu.cudnn-version-mismatch", 0.4, 0.96),  # a person says that only convolutions do it
         ("other-cuda", "gpu.cuda-version-mismatch", 0.3, SURE),  # TensorFlow 2.4 with CUDA 11.2
         ("check", "native.check-failed", 0.5, 1.0),  # the F line says why
         ("check-names-cudnn", "gpu.cudnn-version-mismatch", SURE, 1.0),  # the line above the F line is the root

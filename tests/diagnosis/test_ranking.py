@@ -185,18 +185,78 @@ def test_a_consequence_explains_another_only_where_nothing_explains_it() -> None
 
 
 @pytest.mark.parametrize(
-    "lines", [(), ("nothing known",), ("the first words",), ("the first words", "the second words")]
+    ("lines", "shared_by"),
+    [
+        ((), ("a.a", "b.b")),
+        (("nothing known",), ("a.a", "b.b")),
+        (("the first words",), ("a.a",)),
+        (("the first words", "the second words"), ("a.a", "b.b")),
+    ],
 )
-def test_probabilities_are_a_softmax_that_sums_to_one(lines: tuple[str, ...]) -> None:
+def test_probabilities_are_a_softmax_over_what_was_seen_and_unknown(
+    lines: tuple[str, ...], shared_by: tuple[str, ...]
+) -> None:
+    """Where nothing was seen but the exit status, over all causes: it may be any of them."""
     knowledge = known({"a/a": about("a.a", FIRST), "b/b": about("b.b", SECOND)}, {"a.a": 0.1, "b.b": 0.2})
     found = ranked(crash_of(*lines, exit="1"), knowledge)
-    weights = {scored.signature.cause: math.exp(scored.score) for scored in found.scored}
+    weights = {
+        scored.signature.cause: math.exp(scored.score) if scored.signature.cause in shared_by else 0.0
+        for scored in found.scored
+    }
     total = sum(weights.values()) + 0.7
     assert {scored.signature.cause: share for scored, share in found.causes} == pytest.approx(
         {cause: weight / total for cause, weight in weights.items()}
     )
     assert found.unknown == pytest.approx(0.7 / total)
     assert sum(share for _, share in found.causes) + found.unknown == pytest.approx(1.0)
+
+
+def test_a_cause_of_which_nothing_was_seen_takes_nothing_from_the_others() -> None:
+    alone = known({"a/a": about("a.a", FIRST)}, {"a.a": 0.1})
+    beside = known({"a/a": about("a.a", FIRST), "b/b": about("b.b", SECOND)}, {"a.a": 0.1, "b.b": 0.2})
+    odds = []
+    for knowledge in (alone, beside):
+        found = ranked(crash_of("the first words"), knowledge)
+        odds.append(found.causes[0][1] / found.unknown)
+    assert odds[0] == pytest.approx(odds[1] * 0.7 / 0.9)
+
+
+def test_an_exit_status_leaves_open_what_the_causes_without_it_would_take() -> None:
+    """Were they left out, a bare status would name the few causes that happen to list it."""
+    ended = {"id": "ended", "exit": "SIGSEGV", "p": 0.9, "b": 0.3}
+    knowledge = known({"a/a": about("a.a", ended), "b/b": about("b.b", SECOND)}, {"a.a": 0.3, "b.b": 0.6})
+    bare = ranked(crash_of(exit="SIGSEGV"), knowledge)
+    (first, share), (_, of_the_other) = bare.causes
+    assert first.signature.cause == "a.a"
+    assert of_the_other > 0
+    assert share < 0.9 / 0.3 * 0.3 / (0.9 / 0.3 * 0.3 + 0.1)  # what it would be if the other took nothing
+
+
+# how sure the first answer is
+
+
+def test_one_curve_makes_every_first_answer_as_sure_as_labelled_reports_allow() -> None:
+    plain = known({"a/a": about("a.a", FIRST), "b/b": about("b.b", SECOND)}, {"a.a": 0.1, "b.b": 0.2})
+    surer = plain._replace(calibration=Calibration(weights=Weights(offset=1.0, slope=1.5)))
+    crash = crash_of("the first words", "the second words")
+    (_, before), (_, other_before) = ranked(crash, plain).causes
+    found = ranked(crash, surer)
+    (_, after), (_, other_after) = found.causes
+    odds = math.log(before / (1 - before))
+    assert math.log(after / (1 - after)) == pytest.approx(1.0 + 1.5 * odds)
+    assert other_after < other_before
+    assert after + other_after + found.unknown == pytest.approx(1.0)
+
+
+def test_a_first_answer_that_becomes_less_sure_stays_first() -> None:
+    plain = known({"a/a": about("a.a", FIRST), "b/b": about("b.b", SECOND)}, {"a.a": 0.2, "b.b": 0.2})
+    wary = plain._replace(calibration=Calibration(weights=Weights(offset=-3.0)))
+    crash = crash_of("the first words", "the second words")
+    (_, before), (_, other_before) = ranked(crash, plain).causes
+    found = ranked(crash, wary)
+    assert found.causes[0][1] < before
+    assert found.causes[1][1] == pytest.approx(other_before)
+    assert found.unknown > ranked(crash, plain).unknown
 
 
 def test_probabilities_of_our_own_signatures_sum_to_one(knowledge: Knowledge) -> None:

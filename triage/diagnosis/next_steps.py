@@ -63,7 +63,7 @@ def next_steps(facts: Facts, knowledge: Knowledge, ranking: Ranking, verdict: Ve
     if crash.rerun is not None:
         # We ran the program ourselves: asking for more would only bring the same facts again.
         return tuple(advice[:_MOST])
-    leading = ranking.causes[:_LEADING]
+    leading = ranking.plausible[:_LEADING]
     worth: list[tuple[float, Question]] = []
     for request, clues in _askable(leading, facts).items():
         gain = expected_gain({scored.signature.cause: share for scored, share in leading}, clues)

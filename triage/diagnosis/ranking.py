@@ -3,13 +3,13 @@
     S(cause) = ln prior + a * [ sum over hits ln(p/b)  +  n * sum over absent clues ln((1-p)/(1-b)) ]
 
 Each term is capped, and the terms are the explanation that the report prints. A hit may weigh more than an absence: a
-message that only one failure prints is decisive even for a rare cause, silence never is. a and n, what is added to the
-score of "unknown", and how much surer than this an answer with a clear line is, are fitted to labelled reports
-(signatures/calibration.yaml).
+message that only one failure prints is decisive even for a rare cause, silence never is. Only causes for which
+something was seen share the probability with "unknown". a and n, what is added to the score of "unknown", and the curve
+from the first answer's share to its confidence are fitted to labelled reports (signatures/calibration.yaml).
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from triage.clues import KINDS
@@ -28,12 +28,12 @@ OTHER_SYSTEM = -3.0
 SURE = 0.70
 # A hit this telling makes its cause a root that can explain other lines away.
 TELLING = 3.5
-# An answer as weak as this is not made surer.
-_FAINT = 0.15
 # How sure an answer may be that is still a guess: just below SURE.
 _A_GUESS = 0.69
 _MEMORY = "host.out-of-memory"
 _AT_LIMIT = 0.9
+# -9 as some launchers pass it on.
+_KILLED_BY_A_LAUNCHER = 247
 
 
 class Term(NamedTuple):
@@ -66,20 +66,26 @@ class Scored(NamedTuple):
 
 
 class Ranking(NamedTuple):
-    """Every cause by its best signature, most likely first, with its probability; and "unknown"."""
+    """Every cause by its best signature, most likely first, with its probability; and "unknown".
+
+    A cause for which nothing was seen has none, unless an exit status is all there is. `plausible` is how likely the
+    causes would be if those were counted too: what to ask next depends on them.
+    """
 
     causes: tuple[tuple[Scored, float], ...]
     unknown: float
     scored: tuple[Scored, ...]
+    plausible: tuple[tuple[Scored, float], ...] = ()
 
     @property
     def named(self) -> tuple[tuple[Scored, float], ...]:
-        """The causes with at least one clue seen that says what failed, not only where."""
-        return tuple(
-            (scored, share)
-            for scored, share in self.causes
-            if any(not KINDS[term.clue.kind].is_setting for term in scored.hits)
-        )
+        """The causes for which something was seen."""
+        return tuple((scored, share) for scored, share in self.causes if _has_evidence(scored))
+
+
+def _has_evidence(scored: Scored) -> bool:
+    """Whether at least one clue was seen that says what failed, not only where."""
+    return any(not KINDS[term.clue.kind].is_setting for term in scored.hits)
 
 
 class Matches(NamedTuple):
@@ -117,41 +123,58 @@ def rank_matches(matches: Matches, knowledge: Knowledge) -> Ranking:
     # Causes without a signature are part of "unknown": the fewer signatures, the more cautious the answer.
     unknown_prior = max(0.05, 1.0 - sum(knowledge.causes[cause].prior for cause in best))
     unknown_score = math.log(unknown_prior) + knowledge.calibration.weights.unknown
-    highest = max([unknown_score, *(one.score for one in best.values())])
-    exponentials = {cause: math.exp(one.score - highest) for cause, one in best.items()}
-    unknown = math.exp(unknown_score - highest)
-    total = sum(exponentials.values()) + unknown
-    shares = [(one, exponentials[cause] / total) for cause, one in best.items()]
-    shares.sort(key=lambda pair: (-pair[1], pair[0].signature.cause))
-    return _sharpened(Ranking(tuple(shares), unknown / total, tuple(scored)), knowledge.calibration.weights.sharpness)
+    plausible = _shares(best.values(), unknown_score)
+    ranking = Ranking(plausible, 1.0 - sum(share for _, share in plausible), tuple(scored), plausible)
+    return _as_sure_as_fitted(_without_unseen(ranking), knowledge.calibration.weights)
 
 
-def _sharpened(ranking: Ranking, sharpness: float) -> Ranking:
-    """A first answer that rests on a clear line, made as sure as labelled reports allow; the others lose as much.
+def _shares(causes: Iterable[Scored], unknown_score: float) -> tuple[tuple[Scored, float], ...]:
+    """Probabilities from scores, the most likely cause first; what they leave is "unknown"."""
+    scored = sorted(causes, key=lambda one: (-one.score, one.signature.cause))
+    highest = max([unknown_score, *(one.score for one in scored)])
+    exponentials = [math.exp(one.score - highest) for one in scored]
+    total = sum(exponentials) + math.exp(unknown_score - highest)
+    return tuple((one, part / total) for one, part in zip(scored, exponentials, strict=True))
 
-    Answers from exit codes and everyday clues stay as they are: people who have nothing else file few of the reports
-    that this is fitted to.
+
+def _without_unseen(ranking: Ranking) -> Ranking:
+    """The causes for which something was seen share the probability with "unknown"; the others get nothing.
+
+    Where only the exit status was seen, the others keep theirs: an exit status is not a diagnosis, and the few causes
+    that happen to list it may not divide everything among themselves.
     """
-    if not ranking.causes or sharpness == 1.0:
+    seen = [(scored, share) for scored, share in ranking.causes if _has_evidence(scored)]
+    if not any(says_more_than_how_it_ended(scored) for scored, _ in seen):
+        return ranking
+    total = sum(share for _, share in seen) + ranking.unknown
+    unseen = ((scored, 0.0) for scored, _ in ranking.causes if not _has_evidence(scored))
+    causes = (*((scored, share / total) for scored, share in seen), *unseen)
+    return ranking._replace(causes=causes, unknown=ranking.unknown / total)
+
+
+def _as_sure_as_fitted(ranking: Ranking, weights: Weights) -> Ranking:
+    """The first answer as sure as labelled reports allow, by one curve for all; the others share what is left.
+
+    Only an answer that rests on nothing but an exit status stays as it is: people who have nothing else file few of the
+    reports that the curve is fitted to.
+    """
+    if not ranking.causes or not says_more_than_how_it_ended(ranking.causes[0][0]):
         return ranking
     first, before = ranking.causes[0]
-    if not any(_is_clear(term) for term in first.hits) or before <= _FAINT or before > 1.0 - 1e-9:
-        return ranking
-    after = 1.0 / (1.0 + math.exp(-(_log_odds(_FAINT) + sharpness * (_log_odds(before) - _log_odds(_FAINT)))))
-    rest = (1.0 - after) / (1.0 - before)
-    causes = ((first, after), *((scored, share * rest) for scored, share in ranking.causes[1:]))
-    return ranking._replace(causes=causes, unknown=ranking.unknown * rest)
+    after = weights.confidence(before)
+    # What a less sure first answer gives up goes to "unknown", so that no other cause passes it.
+    rest = min(1.0, (1.0 - after) / (1.0 - before)) if before < 1.0 else 0.0
+    others = tuple((scored, share * rest) for scored, share in ranking.causes[1:])
+    unknown = max(0.0, 1.0 - after - sum(share for _, share in others))
+    return ranking._replace(causes=((first, after), *others), unknown=unknown)
 
 
-def _is_clear(term: Term) -> bool:
-    """Whether a hit is a telling line; an exit status is not one, alone or among other signs."""
-    if not isinstance(term.finding, Hit) or term.finding.is_exit or term.clue.kind == "memory":
-        return False
-    return weigh(term.clue, term.finding) >= TELLING
-
-
-def _log_odds(share: float) -> float:
-    return math.log(share / (1.0 - share))
+def says_more_than_how_it_ended(scored: Scored) -> bool:
+    """Whether anything but the exit status speaks for a cause."""
+    return any(
+        isinstance(term.finding, Hit) and not term.finding.is_exit and not KINDS[term.clue.kind].is_setting
+        for term in scored.hits
+    )
 
 
 def _cautious(ranking: Ranking, crash: Crash) -> Ranking:
@@ -169,11 +192,12 @@ def _cautious(ranking: Ranking, crash: Crash) -> Ranking:
 
 
 def _killer_is_unknown(crash: Crash) -> bool:
-    """Whether a program that we ran was killed well below its limit, and the kernel counted no kill for memory:
-    whatever its log says, somebody else may have killed it."""
-    killed = crash.rerun is not None and crash.exit is not None and crash.exit.signal == "SIGKILL"
+    """Whether a program was killed below its limit and the kernel counted no kill for memory, as far as we can see:
+    whatever its log says, somebody else may have killed it. A pasted log shows no such figures."""
     peak, limit = crash.memory.peak_bytes, crash.memory.limit_bytes
-    return killed and not crash.memory.oom_kills and not (peak and limit and peak > _AT_LIMIT * limit)
+    killed = crash.exit is not None and (crash.exit.signal == "SIGKILL" or crash.exit.code == _KILLED_BY_A_LAUNCHER)
+    measured = crash.rerun is not None or peak is not None or crash.memory.oom_kills is not None
+    return killed and measured and not crash.memory.oom_kills and not (peak and limit and peak > _AT_LIMIT * limit)
 
 
 def weigh(clue: Clue, finding: Finding, weights: Weights = UNFITTED.weights) -> float:

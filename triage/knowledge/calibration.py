@@ -1,11 +1,11 @@
 """What labelled reports say about the hand-written numbers: `signatures/calibration.yaml`, made by `make calibrate`.
 
 A hand-written `p`, `b` or prior is worth a fixed number of reports; what the labelled reports show is added to it.
-Nothing is learnt that a person could not have written: the file only moves numbers. The four that hold for all
-signatures (how far hits and absences are believed, how likely "unknown" is, how sure an answer with a clear line is)
+Nothing is learnt that a person could not have written: the file only moves numbers. Those that hold for all signatures
 are in `weights`.
 """
 
+import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -17,16 +17,27 @@ P_STRENGTH = 100
 B_STRENGTH = 200
 PRIOR_STRENGTH = 5000
 _LEAST, _MOST = 1e-4, 0.995
+_NEVER = 1e-9
 
 
 class Weights(NamedTuple):
-    """How far hits are believed, how much of that an absence is worth, what is added to the score of "unknown", and the
-    power to which the odds of an answer with a clear line are raised."""
+    """The numbers that hold for all signatures.
+
+    `hits` is how far hits are believed, `absences` how much of that an absence is worth, `unknown` what is added to the
+    score of "unknown". `offset` and `slope` turn the log-odds of the first answer into those of its confidence.
+    """
 
     hits: float = 1.0
     absences: float = 0.35
     unknown: float = 0.0
-    sharpness: float = 1.0
+    offset: float = 0.0
+    slope: float = 1.0
+
+    def confidence(self, share: float) -> float:
+        """How sure an answer with this share of the probability is."""
+        if not _NEVER < share < 1.0 - _NEVER:
+            return share
+        return 1.0 / (1.0 + math.exp(-(self.offset + self.slope * math.log(share / (1.0 - share)))))
 
 
 class Bin(NamedTuple):

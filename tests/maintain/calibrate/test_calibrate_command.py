@@ -37,7 +37,7 @@ def test_it_writes_a_file_that_loads_and_prints_the_reliability_table(
     target = tmp_path / "calibration.yaml"
     assert main([str(cases), "--output", str(target)]) == 0
     printed = capsys.readouterr().out
-    assert "12 cases, cross-validated: top1 1.0" in printed
+    assert "12 cases, whole projects left out: top1 1.0" in printed
     table = printed.split("| confidence | answers | right |")[1].splitlines()[2:]
     answers = [int(row.split("|")[2]) for row in itertools.takewhile(lambda row: row.startswith("|"), table)]
     assert sum(answers) == 12

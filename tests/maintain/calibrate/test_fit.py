@@ -41,7 +41,8 @@ def small() -> Knowledge:
 
 
 def case(id: str, text: str, cause: str, *alternates: str) -> Case:
-    return Case(id, text + "\n" + DIED, cause, alternates)
+    """A report from a project of its own."""
+    return Case(id, text + "\n" + DIED, cause, alternates, project=f"somebody/{id}")
 
 
 def examined(knowledge: Knowledge, *cases: Case) -> list[Examined]:
@@ -98,13 +99,35 @@ def test_every_case_is_judged_by_numbers_that_were_fitted_without_it(small: Know
     assert {knowledge.calibration.cases for _, knowledge in pairs} == {2 * FOLDS - 2}
 
 
+def test_the_reports_of_a_project_are_all_left_out_together(small: Knowledge) -> None:
+    large = [case(f"l{n}", "the first words", "a.a")._replace(project="large/project") for n in range(30)]
+    others = [case(f"o{n}", "the first words", "a.a") for n in range(20)]
+    pairs = left_out(examined(small, *large, *others), small)
+    assert len(pairs) == 50
+    learnt_from = {knowledge.calibration.cases for one, knowledge in pairs if one.case.project == "large/project"}
+    assert learnt_from == {20}
+    assert all(knowledge.calibration.cases >= 30 for one, knowledge in pairs if one.case.project != "large/project")
+
+
 def test_misleading_words_make_answers_less_sure(small: Knowledge) -> None:
     honest = [case(f"h{n}", "the first words", "a.a") for n in range(20)]
     honest += [case(f"k{n}", "the second words", "b.b") for n in range(20)]
     misleading = [case(f"m{n}", "the first words", "b.b") for n in range(10)]
     trusting = fit_weights(left_out(examined(small, *honest), small))
     wary = fit_weights(left_out(examined(small, *honest, *misleading), small))
-    assert wary.sharpness < trusting.sharpness
+    assert wary.confidence(0.9) < trusting.confidence(0.9)
+
+
+def test_answers_that_are_always_right_become_surer_but_never_certain() -> None:
+    """The patterns were written with these reports at hand: elsewhere a few such answers are wrong."""
+    vague = {"id": "first", "log": "the first words", "p": 0.8, "b": 0.2}
+    small = knowledge_of({"a/a": signature_data(title="A", cause="a.a", clues=[vague])}, {"a.a": 0.3})
+    pairs = left_out(examined(small, *(case(f"h{n}", "the first words", "a.a") for n in range(60))), small)
+    fitted = fit_weights(pairs)
+    plain = [answer(one, known, Weights()).confidence or 0.0 for one, known in pairs]
+    sure = [answer(one, known, fitted).confidence or 0.0 for one, known in pairs]
+    assert min(sure) > max(plain)
+    assert max(sure) < 0.99
 
 
 def test_the_first_answer_is_judged_as_a_person_would(small: Knowledge) -> None:

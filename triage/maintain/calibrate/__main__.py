@@ -29,7 +29,7 @@ from triage.maintain.calibrate.fit import (
 
 _HEADER = """\
 # Written by `make calibrate CASES="DIR …"`; do not edit. What labelled reports say about the hand-written numbers:
-# weights: fitted on reports that were left out of the counts; reliability: how many answers were right, for each
+# weights: fitted on projects that were left out of the counts; reliability: how many answers were right, for each
 # confidence, on reports that nobody who writes signatures had read (measured elsewhere, copied); signatures: how many
 # reports showed the signature (own) or had other causes (elsewhere), and in how many of each every clue was seen. Only
 # counts that change a signature's numbers are here.
@@ -64,9 +64,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     text = _as_yaml(final, figures(answers), digest)
     path = Path(options.output or Path(our_directory()) / "calibration.yaml")
     path.write_text(text, "utf-8")
-    print(f"{len(cases)} cases, cross-validated: " + "  ".join(f"{k} {v}" for k, v in figures(answers).items()))
-    print(f"weights: hits {weights.hits}, absences {weights.absences}, unknown {weights.unknown}")
-    print("cross-validated, on reports that signatures were written from:")
+    print(f"{len(cases)} cases, whole projects left out: " + "  ".join(f"{k} {v}" for k, v in figures(answers).items()))
+    print("weights: " + ", ".join(f"{name} {value}" for name, value in weights._asdict().items()))
+    print("whole projects left out, on reports that signatures were written from:")
     print(table(reliability(answers)))
     if measured.bins:
         print(f"on {measured.reports} reports that nobody had read ({measured.measured}, commit {measured.commit}):")

@@ -1,7 +1,8 @@
 """Fitting the ranking to labelled reports: reading them, counting clues, fitting the weights, and how good it gets.
 
-Each report is judged by numbers that were fitted without it (ten folds), so the figures are those of reports that
-nobody has seen. What they cannot show: the patterns themselves were written by people who had read these reports.
+Each report is judged by numbers that were fitted without any report of its project, so no wording, habit or author is
+on both sides. What the figures still cannot show: the patterns themselves were written by people who had read these
+reports. So an answer that is right here counts as right a little less than wholly when confidences are fitted.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import NamedTuple
 from triage import analyze
 from triage.clues.facts import Facts
 from triage.clues.findings import Hit
-from triage.diagnosis.ranking import SURE, Matches, Ranking, match, rank_matches
+from triage.diagnosis.ranking import SURE, Matches, Ranking, match, rank_matches, says_more_than_how_it_ended
 from triage.knowledge.calibration import (
     UNFITTED,
     Bin,
@@ -33,11 +34,11 @@ from triage.report import NO_CRASH
 
 _NOT_A_CRASH, _NO_CAUSE, _SOMETHING_ELSE = "not-a-crash", "unknown", "other."
 FOLDS = 10
-# Keeps the numbers near what they are without any report. The first three hardly move, on purpose: patterns are written
-# with the labelled reports at hand, which makes every hit look surer than it is, and people with nothing but an exit
-# code file no reports. How sure an answer with a clear line is may move.
-_START = (0.0, math.log(UNFITTED.weights.absences), 0.0, 0.0)
-_PULL = (10.0, 10.0, 10.0, 0.01)
+# Keeps the curve near a straight line where there are few reports.
+_CURVE = (0.0, 0.0)
+_CURVE_PULL = 0.01
+# How many of a hundred answers that are right here would be right on reports whose wordings nobody had read.
+_RIGHT_ELSEWHERE = 0.985
 _FIRST_STEP, _LAST_STEP = 0.4, 0.04
 _NEVER = 1e-9
 # The last bins are narrow: most answers are sure ones, and there a person wants to know how sure.
@@ -55,6 +56,7 @@ class Case(NamedTuple):
     text: str
     cause: str
     alternates: tuple[str, ...]
+    project: str = ""
 
     @property
     def is_quiet(self) -> bool:
@@ -64,7 +66,7 @@ class Case(NamedTuple):
     def accepts(self, cause: str) -> bool:
         """Whether naming this cause is right."""
         if self.cause.startswith(_SOMETHING_ELSE):
-            return cause.startswith(_SOMETHING_ELSE)
+            return cause.startswith(_SOMETHING_ELSE) or cause in self.alternates
         return cause == self.cause or cause in self.alternates
 
 
@@ -90,7 +92,9 @@ def read_cases(directories: Sequence[str]) -> tuple[list[Case], str]:
             data = load_yaml(raw.decode("utf-8"))
             if not isinstance(data, dict) or not {"cause", "input"} <= set(data):
                 raise BadCases(f"{path} is not a labelled report; it needs 'cause' and 'input'.")
-            cases.append(Case(path.stem, str(data["input"]), data["cause"], tuple(data.get("alternates") or ())))
+            project = str(data.get("source") or path.stem).partition("#")[0]
+            alternates = tuple(data.get("alternates") or ())
+            cases.append(Case(path.stem, str(data["input"]), data["cause"], alternates, project))
     return cases, "sha256:" + digest.hexdigest()
 
 
@@ -170,30 +174,52 @@ def applied(knowledge: Knowledge, calibration: Calibration) -> Knowledge:
     )
 
 
+def folds(cases: Sequence[Case]) -> list[set[str]]:
+    """The projects in parts of about the same size; the same cases always make the same parts."""
+    parts: list[set[str]] = [set() for _ in range(FOLDS)]
+    sizes = [0] * FOLDS
+    counts = Counter(case.project for case in cases)
+    for project, count in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])):
+        smallest = sizes.index(min(sizes))
+        parts[smallest].add(project)
+        sizes[smallest] += count
+    return [part for part in parts if part]
+
+
 def left_out(examined: Sequence[Examined], knowledge: Knowledge) -> list[tuple[Examined, Knowledge]]:
-    """Every case with the knowledge fitted on the other folds; the same cases always make the same folds."""
+    """Every case with the knowledge fitted on other projects."""
     pairs = []
-    ordered = sorted(examined, key=lambda one: (one.case.cause, one.case.id))
-    for fold in range(FOLDS):
-        learnt = [one for number, one in enumerate(ordered) if number % FOLDS != fold]
+    for part in folds([one.case for one in examined]):
+        learnt = [one for one in examined if one.case.project not in part]
         without = applied(knowledge, counted(learnt, knowledge))
-        pairs += [(one, without) for number, one in enumerate(ordered) if number % FOLDS == fold]
+        pairs += [(one, without) for one in examined if one.case.project in part]
     return pairs
 
 
 def fit_weights(pairs: Sequence[tuple[Examined, Knowledge]]) -> Weights:
-    """The weights that make the left-out cases least surprising."""
-    crashes = [(one, knowledge) for one, knowledge in pairs if not one.quiet and one.case.cause != _NOT_A_CRASH]
+    """The curve that makes the confidences of the left-out cases' first answers least surprising.
+
+    How far hits and absences are believed is not fitted: patterns are written with the labelled reports at hand, which
+    makes every hit look surer than it is.
+    """
+    weights = UNFITTED.weights
+    firsts = []
+    for one, knowledge in pairs:
+        named = () if one.quiet else _rank_with(one, knowledge, weights).named
+        if named and says_more_than_how_it_ended(named[0][0]):
+            scored, share = named[0]
+            firsts.append((share, _RIGHT_ELSEWHERE if one.case.accepts(scored.signature.cause) else 0.0))
 
     def surprise(point: tuple[float, ...]) -> float:
-        weights = _weights(point)
-        total = sum(
-            -math.log(max(_NEVER, _right_share(one, _rank_with(one, known, weights)))) for one, known in crashes
-        )
-        away = sum(pull * (value - start) ** 2 for pull, value, start in zip(_PULL, point, _START, strict=True))
-        return total / max(1, len(crashes)) + away
+        curve = _curve(weights, point)
+        total = 0.0
+        for share, right in firsts:
+            confidence = min(max(curve.confidence(share), _NEVER), 1.0 - _NEVER)
+            total -= right * math.log(confidence) + (1.0 - right) * math.log(1.0 - confidence)
+        away = sum((value - began) ** 2 for value, began in zip(point, _CURVE, strict=True))
+        return total / max(1, len(firsts)) + _CURVE_PULL * away
 
-    return _weights(_lowest(surprise, _START))
+    return _curve(weights, _lowest(surprise, _CURVE))
 
 
 def _rank_with(one: Examined, knowledge: Knowledge, weights: Weights) -> Ranking:
@@ -201,19 +227,9 @@ def _rank_with(one: Examined, knowledge: Knowledge, weights: Weights) -> Ranking
     return rank_matches(one.found, knowledge._replace(calibration=knowledge.calibration._replace(weights=weights)))
 
 
-def _right_share(one: Examined, ranking: Ranking) -> float:
-    """The probability that the ranking gives to right answers."""
-    if one.case.is_quiet:
-        others = (share for scored, share in ranking.causes if scored.signature.cause.startswith(_SOMETHING_ELSE))
-        return ranking.unknown + sum(others)
-    return sum(share for scored, share in ranking.causes if one.case.accepts(scored.signature.cause))
-
-
-def _weights(point: tuple[float, ...]) -> Weights:
-    hits, absences, unknown, sharpness = point
-    return Weights(
-        round(math.exp(hits), 4), round(math.exp(absences), 4), round(unknown, 4), round(math.exp(sharpness), 4)
-    )
+def _curve(weights: Weights, point: tuple[float, ...]) -> Weights:
+    offset, slope = point
+    return weights._replace(offset=round(offset, 4), slope=round(math.exp(slope), 4))
 
 
 def _lowest(function: Callable[[tuple[float, ...]], float], start: tuple[float, ...]) -> tuple[float, ...]:
