@@ -69,10 +69,23 @@ _WRITTEN: tuple[_Row, ...] = (
     ),
     (
         "tensorflow",  # Keras, in the words of its layers
-        ("with the layer", "rror when checking", "encountered when calling", "Graph execution error", "tf.Tensor("),
+        (
+            "with the layer",
+            "rror when checking",
+            "encountered when calling",
+            "Graph execution error",
+            "tf.Tensor(",
+            "Input size must be at least",
+        ),
         r"is incompatible with the layer: |Error when checking (?:model )?(?:input|target)\b|^Graph execution error:"
-        r"|Exception encountered when calling |\btf\.Tensor\(",
+        r"|Exception encountered when calling |\btf\.Tensor\(|Input size must be at least \d+x\d",
     ),
+    (
+        "tensorflow",
+        ("metal_plugin", "Metal device set to"),
+        r"\bmetal_plugin[/:]|\blibmetal_plugin\b|^Metal device set to",
+    ),
+    ("tensorflow", ("tensorflow_cc", "tensorflow.dll"), r"\btensorflow(?:_cc|_framework)?\.(?:dll|lib|so)\b"),
     (
         "jax",
         ("external/xla", "external/tsl", "xla_bridge", "jaxlib", "jax._src", "jax/_src"),
