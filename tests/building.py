@@ -15,6 +15,7 @@ from triage.crash import Crash, ExitStatus, Gap, Input, Log, NativeFrame, Place,
 from triage.knowledge.database import Knowledge, assemble
 from triage.knowledge.pack import PackData
 from triage.knowledge.signature import Signature, parse_signature
+from triage.readers.log.program import program_in
 
 PRIVATE_CAUSE = "house.scheduler"
 PRIVATE_LINE = "the house scheduler took the node away"
@@ -26,7 +27,8 @@ def crash_of(*lines: str, exit: str | None = None, complete: bool = True, **fact
     inputs = (Input(0, "log", "train.log", complete),) if lines else ()
     threads = facts.pop("threads", ())
     ended = exit_status(exit) if exit else None
-    processes = (Process(exit=ended, threads=threads),) if ended or threads else ()
+    program = program_in(Log(0, lines), threads, facts.get("exceptions", ()))
+    processes = (Process(exit=ended, threads=threads, program=program),) if ended or threads or program else ()
     return Crash(inputs=inputs, logs=logs, processes=processes, **facts)
 
 

@@ -17,6 +17,7 @@ ROOMS: dict[str, set[str]] = {
     # the facts, and what all rooms know about them
     "crash": set(),
     "frames": {"crash"},
+    "programs": {"crash", "frames"},
     "report": {"crash"},
     "status_tables": {"crash"},
     "status": {"crash", "status_tables"},
@@ -29,8 +30,8 @@ ROOMS: dict[str, set[str]] = {
     "defects": set(),
     # bytes or a live process -> facts
     "stacks": {"crash", "frames", "status", "patterns"},
-    "readers": {"crash", "frames", "status", "patterns", "stacks"},
-    "capture": {"crash", "frames", "status", "patterns", "readers", "stacks"},
+    "readers": {"crash", "frames", "programs", "status", "patterns", "stacks"},
+    "capture": {"crash", "frames", "programs", "status", "patterns", "readers", "stacks"},
     # facts -> report
     "clues": {"crash", "frames", "status", "instructions", "patterns"},
     "knowledge": {"crash", "patterns", "status", "clues"},
@@ -47,6 +48,7 @@ ROOMS: dict[str, set[str]] = {
 # What is allowed beyond that, with the reason.
 EXCEPTIONS: dict[str, dict[str, str]] = {
     "frames": {"patterns": "names of functions and paths come from outside"},
+    "programs": {"patterns": "names of libraries, functions and files come from outside"},
     "instructions": {"patterns": "a disassembled instruction is text from outside"},
     "phrases": {"patterns": "the input's own words are text from outside"},
     "stacks": {"digits": "gdb and cores hold numbers from outside"},

@@ -12,7 +12,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import accumulate
-from typing import Annotated, Any, Literal, NamedTuple, TypeVar
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar, get_args
 
 # Closed sets of words that several rooms share, so that mypy finds a mistyped one.
 Role = Literal["main", "worker", "child"]
@@ -46,6 +46,41 @@ Observable = Literal[
     "process start",
     "machine",
 ]
+
+# The language in which a program was written, or whose interpreter or virtual machine runs it.
+Language = Literal[
+    "python", "c++", "c", "java", "dotnet", "javascript", "r", "go", "rust", "julia", "swift", "ruby", "perl", "php"
+]
+# A library that does a program's learning or computing. Keras is whatever it runs on.
+Framework = Literal[
+    "tensorflow",
+    "pytorch",
+    "jax",
+    "onnxruntime",
+    "mxnet",
+    "paddle",
+    "caffe",
+    "theano",
+    "xgboost",
+    "lightgbm",
+    "opencv",
+]
+# How it shows which program it was, the strongest first: what was loaded into the process, what it was doing, what it
+# raised, that none of its libraries is a framework's, what a framework wrote, what the program imports or was started
+# with, and what the text only mentions. A framework whose import failed is on the stack, but not loaded.
+ProgramSign = Literal[
+    "loaded",
+    "native frame",
+    "exception",
+    "python frame",
+    "none loaded",
+    "log line",
+    "import",
+    "mention",
+]
+LANGUAGES: tuple[Language, ...] = get_args(Language)
+FRAMEWORKS: tuple[Framework, ...] = get_args(Framework)
+SIGNS: tuple[ProgramSign, ...] = get_args(ProgramSign)
 
 # How the values of one field become one. A rule is given all parts and the field's name, because some fields belong
 # together.
@@ -243,6 +278,53 @@ class Dump(NamedTuple):
     comments: tuple[str, ...] = ()
 
 
+class ProgramReason(NamedTuple):
+    """Something that shows what a process was. `text` is the input's own; `shows` is None for `none loaded`."""
+
+    kind: ProgramSign
+    shows: Language | Framework | None
+    text: str
+    place: Place | None = None
+
+
+class Program(NamedTuple):
+    """What the process was: its language and the framework that was in it, None where nothing shows it."""
+
+    language: Language | None = None
+    framework: Framework | None = None
+    because: tuple[ProgramReason, ...] = ()
+
+    def lacks(self, framework: Framework) -> bool:
+        """Whether it is known that this framework was not in the process; a mention of another does not prove it."""
+        if self.framework is not None:
+            shown = [reason for reason in self.because if reason.shows == self.framework]
+            return self.framework != framework and any(reason.kind != "mention" for reason in shown)
+        if any(reason.kind == "none loaded" for reason in self.because):
+            return True
+        return self.language not in (None, "python", "c++", "c")
+
+
+def program_of(reasons: Iterable[ProgramReason]) -> Program | None:
+    """What the reasons show, the strongest kind first; of one kind the first reason is believed."""
+    ranked = sorted(reasons, key=lambda reason: SIGNS.index(reason.kind))
+    of_language = next((reason for reason in ranked if reason.shows in LANGUAGES), None)
+    of_framework = next((reason for reason in ranked if reason.shows not in LANGUAGES), None)
+    because = tuple(reason for reason in (of_language, of_framework) if reason is not None)
+    if not because:
+        return None
+    return Program(
+        next((language for language in LANGUAGES if of_language and of_language.shows == language), None),
+        next((framework for framework in FRAMEWORKS if of_framework and of_framework.shows == framework), None),
+        because,
+    )
+
+
+def _strongest(parts: Sequence["Process"], name: str) -> Program | None:
+    """By its strongest reason: what was loaded into a process says more than the words of its log."""
+    programs = _known(parts, name)
+    return programs[0] if len(programs) == 1 else program_of(reason for one in programs for reason in one.because)
+
+
 def _role(parts: Sequence["Process"], name: str) -> Role:
     """A log and a core say main because they cannot know; any other role is known."""
     return next((part.role for part in parts if part.role != "main"), "main")
@@ -273,6 +355,7 @@ class Process(NamedTuple):
     forked_with: str | None = None
     faulting_module: str | None = None
     dump: Annotated[Dump | None, _fullest] = None
+    program: Annotated[Program | None, _strongest] = None
 
 
 class PythonException(NamedTuple):
@@ -674,6 +757,11 @@ class Crash(NamedTuple):
     def exit(self) -> ExitStatus | None:
         """The exit status of the process that the incident is about."""
         return self.processes[self.primary].exit if self.processes else None
+
+    @property
+    def program(self) -> Program | None:
+        """Whose crash it is: the language and framework of the process that the incident is about."""
+        return self.processes[self.primary].program if self.processes else None
 
     @property
     def hung(self) -> bool:

@@ -69,7 +69,7 @@ REFUSED = [
     ({"clues": {"log": "x"}}, ("clues",), "'clues' is a list"),
     ({"fix": "reboot"}, ("fix",), "'fix' is a list"),
     ({"sources": "a friend"}, ("sources",), "'sources' is a list"),
-    ({"applies": {"planet": "earth"}}, ("applies",), "'applies' holds os and device"),
+    ({"applies": {"planet": "earth"}}, ("applies",), "'applies' holds os, device and framework"),
     ({"fix": [{"risk": "low", "verify": "x"}]}, ("fix", 0), "says what to do"),
     ({"fix": [{"do": "x"}]}, ("fix", 0), "without 'verify'"),
     ({"fix": [{"do": "x", "verify": "y", "risk": "none"}]}, ("fix", 0, "risk"), "unknown risk 'none'"),

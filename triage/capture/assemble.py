@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from triage import digits, patterns, status
-from triage.capture.command import Program
+from triage.capture.command import Program as Started
 from triage.capture.hook_files import Note, is_ours
 from triage.capture.supervision import STOPPED_CODES, StopReason
 from triage.crash import (
@@ -29,6 +29,7 @@ from triage.crash import (
     Log,
     Memory,
     Process,
+    Program,
     PythonException,
     PythonFrame,
     Resources,
@@ -36,7 +37,9 @@ from triage.crash import (
     Thread,
     merge,
     merge_environment,
+    program_of,
 )
+from triage.programs import program_of_libraries
 from triage.readers import Source, Unreadable, read
 
 # The signals of a crash, for which our handler waits or the system writes a report.
@@ -118,7 +121,7 @@ class _Inputs(NamedTuple):
     merged: Crash
 
 
-def crash_of(program: Program, remains: Remains) -> Crash:
+def crash_of(program: Started, remains: Remains) -> Crash:
     """The facts of a run that failed."""
     from triage.capture.machine import environment_of, modules_not_found
 
@@ -126,6 +129,7 @@ def crash_of(program: Program, remains: Remains) -> Crash:
     facts = inputs.merged
     processes = _processes(remains, inputs)
     primary = _primary(processes, remains)
+    processes = _with_printed_program(processes, primary, inputs.texts)
     process, main = processes[primary], remains.main
     # A process of which only the output reports left nothing; the figures are then those of its parent.
     own = next((one for one in remains.members if one.process.pid == process.pid), None)
@@ -268,11 +272,27 @@ def _process(member: Member, remains: Remains, inputs: _Inputs) -> Process:
     else:
         # A script that arms faulthandler itself has its dump in the output.
         python = _printed_stacks(process, remains, inputs) if pid in remains.crashed else ()
+    threads = _joined(process.threads, python)
     return process._replace(
         role="main" if member is remains.main else _role(member),
-        threads=_joined(process.threads, python),
+        threads=threads,
         forked_with=member.note.forked_with,
+        program=process.program or _program(member, threads),
     )
+
+
+def _program(member: Member, threads: Sequence[Thread]) -> Program | None:
+    """What the process was, from its interpreter or program file, its libraries and its stacks."""
+    file = member.note.python or next(iter((member.process.command or "").split()), "")
+    names = [file, *(library.name for library in member.libraries)]
+    return program_of_libraries(names, threads, None, complete=bool(member.libraries))
+
+
+def _with_printed_program(processes: tuple[Process, ...], primary: int, texts: Crash) -> tuple[Process, ...]:
+    """The processes; what was printed says whose crash it is only where the process itself does not show it."""
+    known = [program for program in (processes[primary].program, texts.program) if program]
+    program = program_of(reason for one in known for reason in one.because)
+    return tuple(p._replace(program=program) if number == primary else p for number, p in enumerate(processes))
 
 
 def _role(member: Member) -> Role:

@@ -60,6 +60,8 @@ class Facts:
         crash = self.crash
         split = []
         for process in self.relevant_processes:
+            if not process.threads and process.exit is None:  # only known by name: its exceptions are all there is
+                continue
             relevant = [thread for thread in process.threads if thread.crashed or crash.hung]
             alone = [process._replace(threads=(thread,)) for thread in relevant] or [process._replace(threads=())]
             split.append([crash._replace(processes=(one,), primary=0, exceptions=()) for one in alone])

@@ -9,17 +9,17 @@ from the first answer's share to its confidence are fitted to labelled reports (
 """
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from triage.clues import KINDS
 from triage.clues.facts import Facts
 from triage.clues.findings import Absent, Finding, Hit
 from triage.clues.interface import Clue
-from triage.crash import Crash
+from triage.crash import Crash, Program
 from triage.knowledge.calibration import UNFITTED, Weights
 from triage.knowledge.database import Knowledge
-from triage.knowledge.signature import Signature
+from triage.knowledge.signature import ANY, Signature
 
 CAP_FOR = 6.9
 CAP_AGAINST = -4.6
@@ -30,6 +30,8 @@ SURE = 0.70
 TELLING = 3.5
 # How sure an answer may be that is still a guess: just below SURE.
 _A_GUESS = 0.69
+# How sure an answer about a framework may be where nothing shows that the framework was there.
+_UNSHOWN = 0.49
 _MEMORY = "host.out-of-memory"
 _AT_LIMIT = 0.9
 # -9 as some launchers pass it on.
@@ -94,6 +96,7 @@ class Matches(NamedTuple):
     clues: Mapping[str, tuple[Finding, ...]]
     against: Mapping[str, tuple[Finding, ...]]
     os: str | None
+    program: Program | None = None
 
 
 def match(facts: Facts, knowledge: Knowledge) -> Matches:
@@ -103,6 +106,7 @@ def match(facts: Facts, knowledge: Knowledge) -> Matches:
         {id: tuple(facts.find(clue.sought) for clue in s.clues) for id, s in signatures},
         {id: tuple(facts.find(clue.sought) for clue in s.against) for id, s in signatures},
         facts.crash.environment.os,
+        facts.crash.program,
     )
 
 
@@ -113,8 +117,9 @@ def rank(matches: Matches, knowledge: Knowledge, crash: Crash) -> Ranking:
 
 def rank_matches(matches: Matches, knowledge: Knowledge) -> Ranking:
     """Score every signature, keep each cause's best, and turn scores into probabilities."""
-    roots = _roots(knowledge, matches)
-    scored = [_score(s, matches, knowledge, roots) for s in knowledge.signatures.values()]
+    possible = [s for s in knowledge.signatures.values() if not _is_anothers(s, matches.program)]
+    roots = _roots(possible, matches)
+    scored = [_score(s, matches, knowledge, roots) for s in possible]
     best: dict[str, Scored] = {}
     for one in scored:
         held = best.get(one.signature.cause)
@@ -125,7 +130,29 @@ def rank_matches(matches: Matches, knowledge: Knowledge) -> Ranking:
     unknown_score = math.log(unknown_prior) + knowledge.calibration.weights.unknown
     plausible = _shares(best.values(), unknown_score)
     ranking = Ranking(plausible, 1.0 - sum(share for _, share in plausible), tuple(scored), plausible)
-    return _as_sure_as_fitted(_without_unseen(ranking), knowledge.calibration.weights)
+    fitted = _as_sure_as_fitted(_without_unseen(ranking), knowledge.calibration.weights)
+    return _of_unshown(fitted, matches.program)
+
+
+def _is_anothers(signature: Signature, program: Program | None) -> bool:
+    """Whether a signature is about a framework that was not in the process."""
+    if program is None or signature.framework is None or signature.framework == ANY:
+        return False
+    return program.lacks(signature.framework)
+
+
+def _of_unshown(ranking: Ranking, program: Program | None) -> Ranking:
+    """The ranking without certainty about a framework of which nothing shows that it was in the process.
+
+    "Unknown" gains nothing by it: the doubt is whose program it is, not what went wrong.
+    """
+    if program is not None and program.framework is not None:
+        return ranking
+    shares = [
+        (scored, min(share, _UNSHOWN) if scored.signature.framework not in (None, ANY) else share)
+        for scored, share in ranking.causes
+    ]
+    return ranking._replace(causes=tuple(shares))
 
 
 def _shares(causes: Iterable[Scored], unknown_score: float) -> tuple[tuple[Scored, float], ...]:
@@ -209,15 +236,15 @@ def weigh(clue: Clue, finding: Finding, weights: Weights = UNFITTED.weights) -> 
     return 0.0
 
 
-def _roots(knowledge: Knowledge, matches: Matches) -> set[str]:
+def _roots(signatures: Sequence[Signature], matches: Matches) -> set[str]:
     """The causes that have a telling clue of their own, and so can explain the clues of others.
 
     A clue that may be a consequence is its cause's own where none of the causes that would explain it shows.
     """
     telling = [
         (signature.cause, clue.consequence_of)
-        for id, signature in knowledge.signatures.items()
-        for clue, finding in zip(signature.clues, matches.clues[id], strict=True)
+        for signature in signatures
+        for clue, finding in zip(signature.clues, matches.clues[signature.id], strict=True)
         if isinstance(finding, Hit) and weigh(clue, finding) >= TELLING and clue.kind != "exit"
     ]
     certain = {cause for cause, explained_by in telling if not explained_by}

@@ -15,7 +15,7 @@ from triage.knowledge.complexity import exponential
 from triage.knowledge.database import Knowledge
 from triage.knowledge.pack import PackData, Problem
 from triage.knowledge.pack_files import line_of
-from triage.knowledge.signature import Signature
+from triage.knowledge.signature import Signature, is_of_frameworks
 
 LEAST_LITERAL = 4
 LONGEST_LINE = 120
@@ -72,6 +72,7 @@ def lint(
     problems = [p for p in knowledge.problems if Path(p.file).resolve().is_relative_to(inside)]
     for signature in own:
         found = [
+            *_framework_problems(signature),
             *_clue_problems(signature, knowledge),
             *_test_problems(signature),
             *_placeholder_problems(signature, computed),
@@ -113,6 +114,13 @@ def _with_inner(path: tuple[str | int, ...], clue: Clue) -> Iterator[tuple[tuple
     yield path, clue
     for number, inner in enumerate(clue.inner):
         yield from _with_inner((*path, clue.kind, number), inner)
+
+
+def _framework_problems(signature: Signature) -> Iterator[_Entry]:
+    """A framework's own cause says whose it is, so that it is never told about another's program."""
+    if signature.framework is None and is_of_frameworks(signature.cause):
+        what = f"'{signature.cause}' is a framework's own, and this does not say whose"
+        yield ("cause",), what, "applies: {framework: tensorflow}, or any if the clues show it in any program"
 
 
 def _clue_problems(signature: Signature, knowledge: Knowledge) -> Iterator[_Entry]:

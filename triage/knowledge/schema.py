@@ -103,6 +103,9 @@ _OF_SIGNATURES: dict[str, _Form] = {
             "properties": {
                 "os": {"anyOf": [_one_of(signature.SYSTEMS), {"type": "array", "items": _one_of(signature.SYSTEMS)}]},
                 "device": _TEXT,
+                "framework": _described(
+                    "Whose it is; 'any' where the clues show it in any program.", _one_of(signature.FRAMEWORKS)
+                ),
             },
             "additionalProperties": False,
         },

@@ -1,15 +1,21 @@
 """The signature model: one way in which a cause shows, as its YAML file has it."""
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
+from triage import crash
 from triage.clues import parse_clue
 from triage.clues.interface import Clue, SignatureError
-from triage.crash import Grade, Risk
+from triage.crash import Framework, Grade, Risk
 
 GRADES: tuple[Grade, ...] = get_args(Grade)
 RISKS: tuple[Risk, ...] = get_args(Risk)
 SYSTEMS = ("linux", "windows", "macos")
+# `any`: whoever's program it is, the clues themselves show that it happened.
+ANY: Literal["any"] = "any"
+FRAMEWORKS: tuple[Framework | Literal["any"], ...] = (*crash.FRAMEWORKS, ANY)
+# Causes that are a framework's own defect or interface: where they show is seldom telling by itself.
+_OF_FRAMEWORKS = ("native.tf-bug", "native.check-failed", "native.custom-op-", "api.", "shape.", "dtype.")
 RUN_FIELDS = (*SYSTEMS, "default", "otherwise")
 FIX_FIELDS = ("do", "otherwise", "run", "risk", "verify", "if_not")
 FIELDS = ("title", "cause", "grade", "applies", "clues", "against", "fix", "confirm", "sources", "tests", "note")
@@ -44,7 +50,10 @@ class ExampleLog(NamedTuple):
 
 
 class Signature(NamedTuple):
-    """One way in which a cause shows."""
+    """One way in which a cause shows.
+
+    `framework` is whose it is; None is the machine's or the installation's, which all frameworks share.
+    """
 
     id: str
     pack: str
@@ -52,6 +61,7 @@ class Signature(NamedTuple):
     cause: str
     grade: Grade
     os: tuple[str, ...]
+    framework: Framework | Literal["any"] | None
     clues: tuple[Clue, ...]
     against: tuple[Clue, ...]
     fix: tuple[Fix, ...]
@@ -93,6 +103,7 @@ def parse_signature(id: str, pack: str, data: Any) -> Signature:
         cause=str(data["cause"]),
         grade=data["grade"],
         os=_os(data.get("applies") or {}),
+        framework=_framework(data.get("applies") or {}),
         clues=tuple(parse_clue(one, ("clues", i), p=0.8) for i, one in enumerate(data["clues"])),
         against=tuple(
             parse_clue(one, ("against", i), p=0.05, b=0.5) for i, one in enumerate(data.get("against") or ())
@@ -107,10 +118,23 @@ def parse_signature(id: str, pack: str, data: Any) -> Signature:
 
 
 def _os(applies: Any) -> tuple[str, ...]:
-    if not isinstance(applies, Mapping) or set(applies) - {"os", "device"}:
-        raise SignatureError(("applies",), "'applies' holds os and device", "{os: [linux, windows], device: cpu}")
+    if not isinstance(applies, Mapping) or set(applies) - {"os", "device", "framework"}:
+        instead = "{os: [linux, windows], device: cpu, framework: tensorflow}"
+        raise SignatureError(("applies",), "'applies' holds os, device and framework", instead)
     systems = applies.get("os", [])
     return tuple(systems) if isinstance(systems, list) else (str(systems),)
+
+
+def _framework(applies: Mapping[str, Any]) -> Framework | Literal["any"] | None:
+    name = applies.get("framework")
+    if name is not None and name not in FRAMEWORKS:
+        raise SignatureError(("applies", "framework"), f"unknown framework {name!r}", "one of " + ", ".join(FRAMEWORKS))
+    return next((known for known in FRAMEWORKS if known == name), None)
+
+
+def is_of_frameworks(cause: str) -> bool:
+    """Whether a cause is a framework's own defect or interface, so that each of its signatures says whose."""
+    return cause.startswith(_OF_FRAMEWORKS)
 
 
 def _fix(data: Any, path: tuple[str | int, ...]) -> Fix:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from triage.crash import Crash, Environment, Gap, Input, Place, Process
+from triage.programs import program_of_libraries
 from triage.readers.interface import Stream, Unreadable
 from triage.readers.source import as_file
 from triage.stacks import from_core
@@ -40,11 +41,14 @@ def _crash(core: CoreFile, name: str, input_id: int, executable: str | None) -> 
         threads=tuple(thread._replace(place=place) for thread in collected.threads),
         fault=collected.fault,
     )
+    is_complete = bool(core.files) and core.notes_whole
+    names = [collected.executable or "", *(library.name for library in collected.libraries)]
+    process = process._replace(program=program_of_libraries(names, process.threads, place, complete=is_complete))
     environment = Environment(
         os="linux",
         python=collected.python,
         libraries=collected.libraries,
-        libraries_complete=bool(core.files) and core.notes_whole,
+        libraries_complete=is_complete,
         interpreter=collected.executable,
     )
     return Crash(

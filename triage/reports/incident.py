@@ -5,15 +5,67 @@ Nothing is escaped here; each format does that in its own way.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from triage.crash import Crash, Gap, PythonFrame, Thread, base_name
+from triage.crash import Crash, Framework, Gap, Language, Place, ProgramSign, PythonFrame, Thread, base_name
 from triage.frames import crash_frames, is_own, module_owner, name_of
 from triage.patterns import compile as pattern
 from triage.report import DIAGNOSED, NO_CRASH, Question, Report
 
 _NATIVE_FRAMES = 3
+FRAMEWORK_NAMES: Mapping[Framework, str] = {
+    "tensorflow": "TensorFlow",
+    "pytorch": "PyTorch",
+    "jax": "JAX",
+    "onnxruntime": "ONNX Runtime",
+    "mxnet": "MXNet",
+    "paddle": "PaddlePaddle",
+    "caffe": "Caffe",
+    "theano": "Theano",
+    "xgboost": "XGBoost",
+    "lightgbm": "LightGBM",
+    "opencv": "OpenCV",
+}
+_LANGUAGES: Mapping[Language, str] = {
+    "python": "Python",
+    "c++": "C++",
+    "c": "C",
+    "java": "Java",
+    "dotnet": ".NET",
+    "javascript": "JavaScript",
+    "r": "R",
+    "go": "Go",
+    "rust": "Rust",
+    "julia": "Julia",
+    "swift": "Swift",
+    "ruby": "Ruby",
+    "perl": "Perl",
+    "php": "PHP",
+}
+_SHOWN_BY: Mapping[ProgramSign, str] = {
+    "loaded": "by what was loaded",
+    "native frame": "by its native stack",
+    "exception": "by what it raised",
+    "python frame": "by its Python stack",
+    "none loaded": "and no framework was loaded",
+    "log line": "by what it printed",
+    "import": "by what it imports or runs",
+    "mention": "by what the text mentions",
+}
+# The package of a framework where it has another name, and the packages that belong to one, by the first word.
+_PACKAGES = {"pytorch": "torch", "paddle": "paddlepaddle", "opencv": "opencv-python"}
+_PART_OF: Mapping[str, Framework] = {
+    "tensorflow": "tensorflow",
+    "keras": "tensorflow",
+    "tf": "tensorflow",
+    "tf_keras": "tensorflow",
+    "tensorboard": "tensorflow",
+    "torch": "pytorch",
+    "torchvision": "pytorch",
+    "jax": "jax",
+    "jaxlib": "jax",
+}
 _SYSTEMS = {"linux": "Linux", "windows": "Windows", "macos": "macOS"}
 # Libraries whose unloading may have to do with the crash.
 _RELEVANT_LIBRARY = (
@@ -185,12 +237,37 @@ def system(crash: Crash) -> str | None:
     return " ".join(filter(None, (name, environment.os_version, environment.architecture))) or None
 
 
-def tensorflow(crash: Crash) -> str | None:
-    """Which TensorFlow it was; one that was installed but not loaded has nothing to do with it."""
-    environment = crash.environment
-    loaded = any("tensorflow" in library.name for library in environment.libraries)
-    version = environment.package("tensorflow") if loaded or not environment.libraries_complete else None
-    return f"TensorFlow {version}" if version else None
+def program(crash: Crash) -> str | None:
+    """Which language and framework it was, and by what that shows."""
+    known = crash.program
+    if known is None:
+        return None
+    *_, last = known.because
+    language = _LANGUAGES[known.language] if known.language else "a program"
+    framework = f" with {FRAMEWORK_NAMES[known.framework]}" if known.framework else ""
+    return f"{language}{framework}, {_SHOWN_BY[last.kind]}"
+
+
+def program_place(crash: Crash) -> Place | None:
+    """Where it shows which program it was."""
+    return crash.program.because[-1].place if crash.program else None
+
+
+def framework(crash: Crash) -> str | None:
+    """The framework with its version; one that is installed but was not in the process has nothing to do with it."""
+    name = crash.program.framework if crash.program else None
+    version = crash.environment.package(_PACKAGES.get(name, name)) if name else None
+    return f"{FRAMEWORK_NAMES[name]} {version}" if name and version else None
+
+
+def other_packages(crash: Crash) -> list[str]:
+    """The other packages with their versions; those of a framework only where it was in the process."""
+    name = crash.program.framework if crash.program else None
+    return [
+        f"{package} {version}"
+        for package, version in crash.environment.packages
+        if package != _PACKAGES.get(name or "", name) and _PART_OF.get(package.split("-")[0], name) in (name, None)
+    ]
 
 
 def python(crash: Crash) -> str | None:

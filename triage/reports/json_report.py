@@ -88,7 +88,13 @@ def _fields(facts: Any, system: str | None) -> dict[str, Any]:
     if kind is Crash:
         options = Command(facts.run_options).line(system)
         primary = facts.primary if facts.processes else None
-        written |= {"exception": _exception(facts, system), "primary": primary, "run_options": options}
+        program = facts.program and _fields(facts.program, system)
+        written |= {
+            "exception": _exception(facts, system),
+            "primary": primary,
+            "program": program,
+            "run_options": options,
+        }
     if kind is Reliability:
         written["from"] = facts.least
     return written

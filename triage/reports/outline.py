@@ -17,6 +17,7 @@ SectionKind = Literal[
     "death",
     "reaction",
     "exception",
+    "program",
     "software",
     "location",
     "oddities",
@@ -114,6 +115,7 @@ _TITLES: Mapping[SectionKind, tuple[str, str]] = {
     "death": ("died", ""),
     "reaction": ("then", ""),
     "exception": ("error", ""),
+    "program": ("program", ""),
     "software": ("system", ""),
     "location": ("where", ""),
     "oddities": ("unusual", ""),
@@ -170,6 +172,7 @@ def _sections(report: Report, first: Diagnosis | None) -> tuple[Section, ...]:
         "death": _death(crash) if report.verdict != NO_CRASH else [],
         "reaction": _facts(incident.reaction(crash)),
         "exception": _exception(crash),
+        "program": _program(report),
         "software": _software(report),
         "location": _location(crash),
         "oddities": _ranked(map(Item, incident.odd(crash)), "important", "detail", "extra"),
@@ -226,14 +229,21 @@ def _exception(crash: Crash) -> list[Item]:
     return _facts(f"{last.short_type}: {last.gist}", role="code") if last and last.gist else []
 
 
+def _program(report: Report) -> list[Item]:
+    """Whose crash it is; a screen that is full has the software and the stack, which mostly say it too."""
+    text = incident.program(report.crash)
+    priority: Priority = "full report" if report.verdict == NO_CRASH else "supporting"
+    place = _place(incident.program_place(report.crash), report.crash)
+    return [Item(text, aside=place, priority=priority)] if text else []
+
+
 def _software(report: Report) -> list[Item]:
     crash = report.crash
-    known = (incident.tensorflow(crash), incident.python(crash), incident.system(crash))
+    known = (incident.framework(crash), incident.python(crash), incident.system(crash))
     priority: Priority = "full report" if report.verdict == NO_CRASH else "useful"
-    others = [f"{name} {version}" for name, version in crash.environment.packages if name != "tensorflow"]
     return [
         *_facts(", ".join(filter(None, known)), priority=priority),
-        *_facts(", ".join(others), priority="full report"),
+        *_facts(", ".join(incident.other_packages(crash)), priority="full report"),
     ]
 
 

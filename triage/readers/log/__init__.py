@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from triage.crash import OS, Crash, ExitStatus, Gap, Input, Log, Memory, Process, merge_environment, merge_memory
 from triage.readers.interface import Stream
-from triage.readers.log import containers, ends, environment, layout, tensorflow_log, tracebacks
+from triage.readers.log import containers, ends, environment, layout, program, tensorflow_log, tracebacks
 from triage.readers.log.lines import LONGEST_LINE, read_lines
 
 
@@ -46,13 +46,15 @@ def _crash_of(run: ends.Run, entry: Input) -> Crash:
         ),
         fault=next((facts.fault for facts in reported if facts.fault), None),
     )
+    exceptions = tracebacks.extract(log)
+    process = process._replace(program=program.program_in(log, process.threads, exceptions))
     proven_os: OS | None = "windows" if process.exit and process.exit.ntstatus else None
     messages = [*ends.runtime_messages(log), *(message for facts in reported for message in facts.messages)]
     memory = [tensorflow_log.allocator_limit(log), Memory(oom_kills=ends.oom_kills(log))]
     return Crash(
         inputs=(entry,),
-        processes=(process,) if process.exit or process.threads else (),
-        exceptions=tracebacks.extract(log),
+        processes=(process,) if process.exit or process.threads or process.program else (),
+        exceptions=exceptions,
         records=tensorflow_log.records(log),
         messages=tuple(sorted(messages, key=lambda message: message.offset)),
         logs=(log,),

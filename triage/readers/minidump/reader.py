@@ -22,6 +22,7 @@ from triage.crash import (
     Resources,
     RuntimeMessage,
 )
+from triage.programs import program_of_libraries
 from triage.readers.interface import Stream, Unreadable
 from triage.readers.minidump import file as parts
 from triage.readers.minidump.exception import (
@@ -121,6 +122,9 @@ def _crash_with(
         dump=_dump(dump, facts),
     )
     environment = _environment(dump, facts)
+    names = [module.name for module in facts.modules]
+    program = program_of_libraries(names, threads, place, complete=environment.libraries_complete)
+    process = process._replace(program=program)
     message = assertion_of(dump)
     return Crash(
         processes=(process,),

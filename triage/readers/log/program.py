@@ -1,0 +1,329 @@
+"""Whose crash a log shows: the language and the framework, from stacks and exceptions, from what frameworks write, and
+from what the program imports or the text only mentions.
+
+A text may be long, and most of it says nothing: a word is looked for before the pattern that has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from triage import programs
+from triage.crash import (
+    FRAMEWORKS,
+    Framework,
+    Language,
+    Log,
+    Program,
+    ProgramReason,
+    ProgramSign,
+    PythonException,
+    Thread,
+    program_of,
+)
+from triage.patterns import compile as pattern
+
+# What only this framework writes: words that must be there, and the pattern.
+_Row = tuple[Framework, tuple[str, ...], str]
+# A framework and the offset at which the text shows it.
+_Found = tuple[Framework, int]
+# Files of TensorFlow; JAX and TensorFlow Serving build the same files below `external/org_tensorflow`.
+_SOURCES = (
+    r"(?P<outer>org_tensorflow[/\\])?\btensorflow[/\\](?:core|compiler|stream_executor|c|cc|lite|tsl|contrib|dtensor)[/\\]"
+    r"[\w./\\-]+\.(?:cc|h|cu|c)\b"
+)
+_WRITTEN: tuple[_Row, ...] = (
+    ("tensorflow", (":tensorflow:",), r"\b(?:DEBUG|INFO|WARNING|ERROR|FATAL):tensorflow:"),
+    ("tensorflow", ("external/local_",), r"\bexternal/local_(?:xla|tsl)/"),
+    (
+        "tensorflow",
+        ("TensorFlow", "TF-TRT", "tensorflow_model_server"),
+        r"Using TensorFlow backend|This TensorFlow binary|TensorFlow binary was not compiled|The TensorFlow library was"
+        r"|the native TensorFlow runtime|TF-TRT Warning|TensorFlow ModelServer|tensorflow_model_server",
+    ),
+    (
+        "tensorflow",
+        ("node", "[Op:", "__wrapped__", "OP_REQUIRES", "OOM when allocating tensor", "/replica:0/task:0"),
+        r"\[\[(?:\{\{)?(?:\w+ )?[Nn]ode\b|\{\{(?:function_)?node |\[Op:\w+|__wrapped__\w+_device_|OP_REQUIRES failed at"
+        r"|OOM when allocating tensor with shape|/job:\w+/replica:0/task:0",
+    ),
+    (
+        "tensorflow",
+        ("dso_loader", "cpu_feature_guard", "gpu_device", "pluggable_device", "meta_optimizer", "OpKernel"),
+        r"\b(?:dso_loader|cpu_feature_guard|gpu_device|pluggable_device_\w+|meta_optimizer)\.cc:\d+\]"
+        r"|No OpKernel was registered",
+    ),
+    (
+        "tensorflow",
+        (
+            "_pywrap_",
+            "libtensorflow",
+            "tensorflow.python",
+            "tensorflow_core",
+            "tfjs",
+            "org.tensorflow",
+            "org/tensorflow",
+        ),
+        r"_pywrap_(?:tensorflow|tfe)\w*|\blibtensorflow\w*\.|\btensorflow(?:_core)?\.python\.\w|@tensorflow/tfjs"
+        r"|\btfjs-node\b|\borg[./]tensorflow[./]",
+    ),
+    (
+        "tensorflow",  # Keras, in the words of its layers
+        (
+            "with the layer",
+            "rror when checking",
+            "encountered when calling",
+            "Graph execution error",
+            "tf.Tensor(",
+            "Input size must be at least",
+        ),
+        r"is incompatible with the layer: |Error when checking (?:model )?(?:input|target)\b|^Graph execution error:"
+        r"|Exception encountered when calling |\btf\.Tensor\(|Input size must be at least \d+x\d",
+    ),
+    (
+        "tensorflow",
+        ("metal_plugin", "Metal device set to"),
+        r"\bmetal_plugin[/:]|\blibmetal_plugin\b|^Metal device set to",
+    ),
+    ("tensorflow", ("tensorflow_cc", "tensorflow.dll"), r"\btensorflow(?:_cc|_framework)?\.(?:dll|lib|so)\b"),
+    (
+        "jax",
+        ("external/xla", "external/tsl", "xla_bridge", "jaxlib", "jax._src", "jax/_src"),
+        r"\bexternal/(?:xla|tsl)/|\bxla_bridge\b|\bjaxlib\b|\bjax[./]_src\b",
+    ),
+    (
+        "pytorch",
+        ("ATen", "c10", "torch", "PyTorch", "PYTORCH", "THC"),
+        r"\baten[/\\]src[/\\]|\bATen[/\\]\w|\bc10[/\\](?:core|cuda|util)[/\\]|\btorch[/\\]csrc[/\\]|PYTORCH_CUDA_ALLOC_CONF"
+        r"|TORCH_USE_CUDA_DSA|THCudaCheck|reserved in total by PyTorch|allocated by PyTorch|[/\\]pytorch[/\\]"
+        r"|Compile with `TORCH_",
+    ),
+    ("onnxruntime", ("onnxruntime",), r"\[[A-Z]:onnxruntime|\bonnxruntime(?:::|/core/|\.capi|_pybind11_state)"),
+    (
+        "mxnet",
+        ("mxnet", "MXNet"),
+        r"\bmxnet(?:::|\.base|/src/|\.error)|\bMXNetError\b|MXNET_CUDNN_AUTOTUNE|\bMXGetLast",
+    ),
+    ("paddle", ("paddle", "Paddle"), r"\bpaddle(?:/fluid/|/phi/|::|\.fluid|\.base)|PaddlePaddle"),
+    (
+        "caffe",
+        ("caffe", "layer_factory", "upgrade_proto"),
+        r"\bsrc/caffe/|\bcaffe\.cpp:\d|\bcaffe::|layer_factory\.hpp",
+    ),
+    (
+        "theano",
+        ("theano", "Theano"),
+        r"Using Theano backend|\btheano\.(?:gof|tensor|compile|sandbox|gpuarray)\b",
+    ),
+    ("lightgbm", ("[LightGBM]",), r"\[LightGBM\]"),
+    ("xgboost", ("xgboost", "XGBoost"), r"\bxgboost\.core\.|\bXGBoostError\b"),
+    ("opencv", ("OpenCV", "cv2"), r"\bOpenCV\(\d|\bcv2\.error\b|OpenCV Error:|error: \(-\d+:[A-Z]"),
+)
+_IMPORT = r"\b(?:import|from) +(?P<package>" + "|".join(sorted(programs.PACKAGE_NAMES, key=len, reverse=True)) + r")\b"
+# A file of an installed package, wherever the text has one.
+_INSTALLED = (
+    r"\b(?:site|dist)-packages[/\\](?P<package>"
+    + "|".join(sorted((name for name in programs.PACKAGE_NAMES if name != "keras"), key=len, reverse=True))
+    + r")[/\\]"
+)
+# What a language's runtime prints and no other: words that must be there, and the pattern.
+_LanguageRow = tuple[Language, ProgramSign, tuple[str, ...], str]
+_RUNTIMES: tuple[_LanguageRow, ...] = (
+    (
+        "java",
+        "exception",
+        ("Java", "java", ".kt:"),
+        r"detected by the Java Runtime Environment|^Exception in thread \"|FATAL EXCEPTION: "
+        r"|^\s*at [\w$.<>]+\([\w$]+\.(?:java|kt|scala):\d+\)|^(?:Caused by: )?java\.\w+\.[\w.]*(?:Exception|Error)\b",
+    ),
+    (
+        "dotnet",
+        "exception",
+        (".cs:line", "System.", "Microsoft.ML", "Process terminated"),
+        r"\.cs:line \d|^\s*(?:Unhandled [Ee]xception[.:] |--->? ?)?System\.(?:\w+\.)*\w+Exception\b"
+        r"|\bMicrosoft\.ML\.\w|Process terminated\. ",
+    ),
+    (
+        "javascript",
+        "exception",
+        ("npm ERR!", "node_modules", "node:internal", ".js:", "Node.js v", "internal/modules", ".ts:"),
+        r"\bnpm ERR!|\bnode_modules[/\\]|\bnode:internal/|^\s*at .{1,300}\(?[\w@/\\.:-]+\.(?:m?js|ts):\d+:\d+\)?$"
+        r"|^Node\.js v\d|internal/modules/cjs",
+    ),
+    ("go", "exception", ("goroutine ",), r"^goroutine \d+ \["),
+    ("rust", "exception", ("panicked at",), r"^thread '[^'\n]*'(?: \(\d+\))? panicked at|\bpanicked at '"),
+    (
+        "r",
+        "exception",
+        ("*** caught", "Execution halted", "py_call_impl", "library(", "Rscript", "rsession"),
+        r"^ \*\*\* caught (?:segfault|illegal|bus)|^Execution halted|\bpy_call_impl\(|^>? ?library\(\w+\)|\brsession\b",
+    ),
+    ("julia", "exception", ("in expression starting at",), r"^in expression starting at "),
+    ("swift", "exception", (".swift",), r"\.swift(?::\d+|, line \d+): Fatal error|Fatal error: [^\n]{1,300}\.swift"),
+    ("ruby", "exception", (".rb:",), r"\.rb:\d+:in [`']|\[BUG\] "),
+    ("perl", "exception", (" line ",), r" at [^\n]{1,200}\.p[lm] line \d+\."),
+    ("php", "exception", ("PHP ",), r"\bPHP (?:Fatal|Parse) error: "),
+    (
+        "python",
+        "exception",
+        ("Traceback (most", "Fatal Python error", "Windows fatal exception", "most recent call"),
+        r"Traceback \(most recent call last\)|^Fatal Python error: |^Windows fatal exception: "
+        r"|\(most recent call first\)",
+    ),
+    (
+        "python",
+        "exception",
+        ("Error: ", ":tensorflow:", "Using TensorFlow backend", "python"),
+        r"\b(?:Import|ModuleNotFound|Attribute|UnboundLocal|ZeroDivision|FileNotFound|Memory|UnicodeDecode|OS)Error: "
+        r"|^(?:INFO|WARNING|ERROR):tensorflow:|^Using TensorFlow backend|^python[\d.]*: [^\n]{1,300}ssertion",
+    ),
+)
+# Stacks and last words of compiled programs. A compiled program may run an interpreter: these words show one.
+_INTERPRETED = ("PyEval_", "libpython", "site-packages", "dist-packages", "Py_RunMain", "python3.", "python2.", ".pyd")
+_COMPILED: tuple[_LanguageRow, ...] = (
+    (
+        "c",
+        "native frame",
+        ("KASAN", "Kernel panic", "kernel BUG", "handle kernel", "[<ffffff", "Internal error: Oops"),
+        r"BUG: KASAN: |Kernel panic - not syncing|kernel BUG at |Unable to handle kernel|Internal error: Oops"
+        r"|\[<ffffff",
+    ),
+    (
+        "c++",
+        "native frame",
+        ("::", ".cc", ".cpp", ".cxx", ".hpp", ".h:", ".h(", ".mm"),
+        r"^\s*#\d+:? +(?:pc +)?(?:0x)?[0-9a-fA-F]{4,16} [^\n]*(?:::|\.(?:cc|cpp|cxx|hpp|mm)\b)"
+        r"|\.(?:cc|cpp|cxx|hpp|h|mm):\d+(?::\d+)?: [^\n]{0,120}(?:runtime error|ssertion|ASSERT)"
+        r"|:(?:FATAL|ERROR)[: ][\w./]+\.(?:cc|h|mm|cpp)[:(]\d|^#? ?Fatal error in [^\n]+\.(?:cc|h|tq|inc)\b"
+        r"|^[^\n]{0,80}\b[A-Za-z]\w*![A-Za-z_]\w*::",
+    ),
+    (
+        "c",
+        "native frame",
+        (".c:",),
+        r"^\s*#\d+ +(?:0x)?[0-9a-fA-F]{4,16} [^\n]* /[^\n ]*\.c:\d|\.c:\d+[^\n]{0,80}(?:runtime error|ssertion)",
+    ),
+    (
+        "c++",
+        "native frame",
+        ("Sanitizer", "Fatal error in", "libFuzzer", "V8", "v8", "#00 pc ", "Centipede"),
+        r"\b(?:Address|Memory|Thread|Leak|HWAddress|UndefinedBehavior)Sanitizer\b|^#? ?Fatal error in "
+        r"|\blibFuzzer\b|^\s*#\d\d pc [0-9a-f]{8}|\bv8::|\bd8\b",
+    ),
+)
+_LIKE_PYTHON: tuple[_LanguageRow, ...] = (
+    (
+        "python",
+        "import",
+        ("python", "Python", ">>>", "import ", ".py", "Anaconda", "conda", "pip", "ipykernel"),
+        r"^\s*(?:\[[^\]\n]*\])?[$#>%]* ?(?:\S+/)?python[\d.]*(?:\.exe)? |^>>> "
+        r"|^(?:\.\.\. )?(?:import \w+|from [\w.]+ import)\b|\.py\b|\bsite-packages\b"
+        r"|\bipykernel\b|\bpython3?\.\d|\bPython 3|\bpython\.exe\b|\bpip3? install\b",
+    ),
+)
+
+
+def program_in(log: Log, threads: Sequence[Thread], exceptions: Sequence[PythonException]) -> Program | None:
+    """The program as far as the log shows it."""
+    reasons = [*programs.shown_by_threads(threads), *programs.shown_by_exceptions(exceptions)]
+    if not any(reason.shows in FRAMEWORKS and reason.kind != "import" for reason in reasons):
+        reasons += filter(None, [_framework(log)])
+    # A framework's own library is C++ whoever calls it.
+    is_native = not any(reason.shows in FRAMEWORKS for reason in reasons)
+    if not any(programs.is_language(reason.shows) for reason in reasons):
+        reasons += filter(None, [_language(log, is_native=is_native)])
+    if not reasons:
+        reasons += programs.compiled(threads)
+    return program_of(reasons)
+
+
+def _framework(log: Log) -> ProgramReason | None:
+    """The framework by the strongest way in which any shows. Where several show in that way, none is named."""
+    ways: tuple[tuple[ProgramSign, Callable[[str], Iterable[_Found]]], ...] = (
+        ("log line", _written),
+        ("import", _imported),
+        ("mention", _mentioned),
+    )
+    for kind, look in ways:
+        first: dict[Framework, int] = {}
+        for framework, offset in look(log.text):
+            first.setdefault(framework, offset)
+        if main := programs.main_ones(first):
+            return _reason(kind, main[0], log, first[main[0]]) if len(main) == 1 else None
+    return None
+
+
+def _reason(kind: ProgramSign, shows: Framework | Language, log: Log, offset: int) -> ProgramReason:
+    return ProgramReason(kind, shows, log.line(offset).strip()[:_LONGEST], log.place(offset))
+
+
+def _written(text: str) -> Iterator[_Found]:
+    if "tensorflow" in text:
+        yield from _sources(text)
+    if "-packages" in text:
+        yield from _packages(_INSTALLED, text)
+    for framework, words, written in _WRITTEN:
+        if any(word in text for word in words) and (match := pattern(written).search(text)):
+            yield framework, match.start()
+
+
+def _sources(text: str) -> Iterator[_Found]:
+    """TensorFlow by its source files. Below `org_tensorflow` they are a part of another program: mostly of JAX."""
+    inner = None
+    for number, match in enumerate(pattern(_SOURCES).finditer(text)):
+        if not match["outer"]:
+            yield "tensorflow", match.start()
+            return
+        inner = inner or match
+        if number > _ENOUGH:
+            break
+    if inner is not None:
+        yield ("tensorflow" if any(word in text for word in _BUILT_WITH_TENSORFLOW) else "jax"), inner.start()
+
+
+def _packages(named: str, text: str) -> Iterator[_Found]:
+    for number, match in enumerate(pattern(named).finditer(text)):
+        if framework := programs.framework_of_package(match["package"]):
+            yield framework, match.start()
+        if number > _ENOUGH:
+            return
+
+
+def _imported(text: str) -> Iterator[_Found]:
+    return _packages(_IMPORT, text) if "import " in text else iter(())
+
+
+def _mentioned(text: str) -> Iterator[_Found]:
+    for framework, words in _NAMES:
+        if found := [at for word in words if (at := text.find(word)) >= 0]:
+            yield framework, min(found)
+
+
+def _language(log: Log, *, is_native: bool) -> ProgramReason | None:
+    """What only one runtime prints; then native code without an interpreter; then what merely looks like Python."""
+    text = log.text
+    is_native = is_native and not any(word in text for word in _INTERPRETED)
+    for rows in (_RUNTIMES, _COMPILED if is_native else (), _LIKE_PYTHON):
+        for language, kind, words, printed in rows:
+            if any(word in text for word in words) and (match := pattern(printed).search(text)):
+                return _reason(kind, language, log, match.start())
+    return None
+
+
+# Of very many matches the first ones say what the others would.
+_ENOUGH = 50
+_LONGEST = 200
+_BUILT_WITH_TENSORFLOW = ("tensorflow_serving", "mediapipe", "TensorFlow ModelServer")
+_NAMES: tuple[tuple[Framework, tuple[str, ...]], ...] = (
+    ("tensorflow", ("tensorflow", "TensorFlow", "Tensorflow", "keras", "Keras", " tf.", "tf.keras", "TFLite")),
+    ("pytorch", ("pytorch", "PyTorch", "Pytorch", "torch.", "torchvision", "libtorch")),
+    ("jax", ("jaxlib", "JAX", "import jax", "jax.")),
+    ("onnxruntime", ("onnxruntime", "ONNX Runtime", "OnnxRuntime")),
+    ("mxnet", ("mxnet", "MXNet")),
+    ("paddle", ("paddlepaddle", "PaddlePaddle", "paddleocr")),
+    ("caffe", ("caffe", "Caffe")),
+    ("theano", ("theano", "Theano")),
+    ("xgboost", ("xgboost", "XGBoost")),
+    ("lightgbm", ("lightgbm", "LightGBM")),
+    ("opencv", ("opencv", "OpenCV", "cv2.")),
+)
