@@ -37,6 +37,7 @@ FORMATS = (
     "localised_shells",
     "node",
     # crash reporters and debuggers
+    "sanitizers",
     "failure_signal",
     "tensorflow_handler",
     "mpi",

@@ -209,6 +209,18 @@ TRIGGERS: dict[str, tuple[str, ...]] = {
         "code null",
         "via signal [",
     ),
+    "sanitizers": (
+        "Sanitizer: ",
+        "Sanitizer:DEADLYSIGNAL",
+        "ASAN:DEADLYSIGNAL",
+        "ASAN:SIGSEGV",
+        "libFuzzer: ",
+        ": runtime error: ",
+        "CFI: Most likely",
+        "===BUG DETECTED",
+        "== Java Exception: ",
+        "libfuzzer exit=",
+    ),
     "failure_signal": (" received at time=",),
     "tensorflow_handler": (
         "BEGIN MANGLED STACK TRACE",
