@@ -48,6 +48,7 @@ _OPERATORS = tuple(
 )
 _ANONYMOUS = ("(anonymous namespace)", "`anonymous namespace'", "`anonymous-namespace'", "{anonymous}")
 _LAMBDAS = ("<lambda", "'lambda")
+_RECEIVER = "(*"
 _BLOCK = "invocation function for block in "
 _LONGEST = 2048
 
@@ -170,6 +171,10 @@ def _whole(name: str, position: int) -> tuple[str, str]:
     for text in _OPERATORS:
         if name.startswith(text, position):
             return text, text
+    if name.startswith(_RECEIVER, position):  # Go's `(*Rule).option`
+        end = name.find(").", position)
+        if name[position + len(_RECEIVER) : end].isidentifier():
+            return name[position : end + 1], name[position : end + 1]
     if name.startswith(_LAMBDAS[0], position):
         return _LAMBDAS[0], "{lambda}"
     if name.startswith(_LAMBDAS[1], position):

@@ -36,8 +36,12 @@ FORMATS = (
     "shell_time",
     "localised_shells",
     "node",
+    "languages",
     # crash reporters and debuggers
     "sanitizers",
+    "valgrind",
+    "chromium",
+    "android",
     "failure_signal",
     "tensorflow_handler",
     "mpi",

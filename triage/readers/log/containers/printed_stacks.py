@@ -111,7 +111,11 @@ def _numbered_frame(text: str) -> NativeFrame | None:
     own = False
     if placed := patterns.compile(_IN_MODULE).search(rest):
         # `function+0x1f` alone is no module
-        if rest[placed.start() : placed.start() + 2].strip()[:1] in ("(", "<") or "/" in placed["module"] or "\\" in placed["module"]:
+        if (
+            rest[placed.start() : placed.start() + 2].strip()[:1] in ("(", "<")
+            or "/" in placed["module"]
+            or "\\" in placed["module"]
+        ):
             module, offset = base_name(placed["module"]), digits.whole(placed["offset"], 16)
             own = module_owner(placed["module"]) == "own"
             rest = rest[: placed.start()].rstrip()

@@ -43,7 +43,9 @@ _OF_ITSELF = (
     r"Cant read|Can't (?:read|write)|doesn't fully support|failed to intercept|runtime does not come first|"
     r"found \d+ leaks"
 )
-_SIGNAL = r"^(?P<name>SEGV|ABRT|ILL|BUS|FPE|TRAP|stack-overflow|access-violation|illegal-instruction|int-divide-by-zero)\b"
+_SIGNAL = (
+    r"^(?P<name>SEGV|ABRT|ILL|BUS|FPE|TRAP|stack-overflow|access-violation|illegal-instruction|int-divide-by-zero)\b"
+)
 _SIGNALS = {
     "access-violation": "0xC0000005",
     "illegal-instruction": "0xC000001D",
