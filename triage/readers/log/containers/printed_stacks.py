@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from triage import digits, patterns
 from triage.crash import Log, NativeFrame, Thread, base_name
-from triage.frames import from_fault, module_owner, source_is_own
+from triage.frames import from_fault
 
 
 class FrameLine(NamedTuple):
@@ -93,8 +93,12 @@ def numbered_frames(log: Log) -> list[FrameLine]:
     for match in patterns.compile(_NUMBERED).finditer(log.text):
         frame = _numbered_frame(match["rest"].rstrip())
         number = digits.whole(match["number"])
-        if frame is not None and number is not None:
-            found.append(FrameLine(number, match.start(), frame))
+        if frame is None or number is None:
+            continue
+        # One frame without a name shows as much as fifty of them.
+        if number and found and frame == found[-1].frame == NativeFrame(None, None):
+            continue
+        found.append(FrameLine(number, match.start(), frame))
     return found
 
 
@@ -108,7 +112,6 @@ def _numbered_frame(text: str) -> NativeFrame | None:
         name = qualified_name(function) if function and not function.startswith("BuildId") else None
         return NativeFrame(base_name(first["module"]), name, digits.whole(first["offset"]))
     module = offset = source = None
-    own = False
     if placed := patterns.compile(_IN_MODULE).search(rest):
         # `function+0x1f` alone is no module
         if (
@@ -117,19 +120,17 @@ def _numbered_frame(text: str) -> NativeFrame | None:
             or "\\" in placed["module"]
         ):
             module, offset = base_name(placed["module"]), digits.whole(placed["offset"], 16)
-            own = module_owner(placed["module"]) == "own"
             rest = rest[: placed.start()].rstrip()
     rest = patterns.compile(_NO_SOURCE).sub("", " " + rest).strip()
     if line := patterns.compile(_SOURCE).search(rest):
         source = f"{base_name(line['file'])}:{line['line']}"
-        own = own or source_is_own(line["file"])
         rest = rest[: line.start()].rstrip()
     if address is None and module is None and source is None:
         return None
     if module is None and patterns.compile(r"^/\S+$").match(rest):
-        return NativeFrame(base_name(rest), None, offset, source=source, own=own)
+        return NativeFrame(base_name(rest), None, offset, source=source)
     function = None if rest in _NO_NAME else qualified_name(patterns.compile(r" /\S+$").sub("", rest))
-    return NativeFrame(module, function, offset, source=source, own=own)
+    return NativeFrame(module, function, offset, source=source)
 
 
 # ---------------------------------------------------------------- mangled C++ names

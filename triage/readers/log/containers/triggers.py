@@ -309,6 +309,13 @@ TRIGGERS: dict[str, tuple[str, ...]] = {
         "]: unhandled ",
         "Unhandled fault: align",
         "Alignment trap",
+        "Kernel panic - not syncing",
+        "BUG: KASAN: ",
+        "kernel BUG at ",
+        "Internal error: Oops",
+        "Unable to handle kernel",
+        "unable to handle ",
+        "0000 [#1]",
     ),
     "coredumpctl": (
         "Stack trace of thread ",
@@ -336,10 +343,11 @@ TRIGGERS: dict[str, tuple[str, ...]] = {
         "сбойного приложения",
     ),
     "macos_crash": (
-        "Exception Type:  EXC_",
+        "Exception Type:",
         "Crashed Thread:",
         '"bug_type"',
-        "Thread 0 Crashed",
+        " Crashed:",
+        "Terminating app due to uncaught",
     ),
     "lldb": (
         "frame #0: 0x",
