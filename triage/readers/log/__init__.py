@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from triage.crash import OS, Crash, ExitStatus, Gap, Input, Log, Memory, Process, merge_environment, merge_memory
 from triage.readers.interface import Stream
-from triage.readers.log import containers, ends, environment, layout, tensorflow_log, tracebacks
+from triage.readers.log import containers, ends, environment, layout, remarks, tensorflow_log, tracebacks
 from triage.readers.log.lines import LONGEST_LINE, read_lines
 
 
@@ -47,7 +47,11 @@ def _crash_of(run: ends.Run, entry: Input) -> Crash:
         fault=next((facts.fault for facts in reported if facts.fault), None),
     )
     proven_os: OS | None = "windows" if process.exit and process.exit.ntstatus else None
-    messages = [*ends.runtime_messages(log), *(message for facts in reported for message in facts.messages)]
+    messages = [
+        *ends.runtime_messages(log),
+        *(message for facts in reported for message in facts.messages),
+        *remarks.extract(log),
+    ]
     memory = [tensorflow_log.allocator_limit(log), Memory(oom_kills=ends.oom_kills(log))]
     return Crash(
         inputs=(entry,),

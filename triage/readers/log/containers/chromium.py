@@ -8,7 +8,7 @@ from __future__ import annotations
 from triage import digits, patterns
 from triage.crash import Log, NativeFrame, RuntimeMessage, Thread, base_name
 from triage.readers.log.containers import sanitizers
-from triage.readers.log.containers.interface import ContainerFacts
+from triage.readers.log.containers.interface import ContainerFacts, longest_line
 from triage.readers.log.containers.printed_stacks import FrameLine, by_lines, numbered_frames, qualified_name
 
 TRIGGERS = (
@@ -57,8 +57,8 @@ def extract(log: Log) -> ContainerFacts:
     for form in _FATAL:
         for match in patterns.compile(form).finditer(log.text):
             start = log.text.rfind("\n", 0, match.start()) + 1
-            text = " ".join(match["text"].split())[:_LONGEST].strip("# ")
-            messages.setdefault(start, RuntimeMessage("assertion", text, log.place(start), start))
+            at, text = longest_line(log, match.end() - len(match["text"]), match.end())
+            messages.setdefault(start, RuntimeMessage("assertion", text.strip("# ")[:_LONGEST], log.place(at), at))
     handled = "Received signal " in log.text or "[end of stack trace]" in log.text
     if not messages and not handled:
         return ContainerFacts()

@@ -130,7 +130,9 @@ def _kernel_stack(log: Log, start: int) -> list[Thread]:
                 continue
             if line.lstrip().startswith("? ") or patterns.compile(_KERNEL_REPORTING).match(match["function"]):
                 continue
-            frames.append(NativeFrame(match["module"] or "kernel", match["function"], digits.whole(match["offset"], 16)))
+            frames.append(
+                NativeFrame(match["module"] or "kernel", match["function"], digits.whole(match["offset"], 16))
+            )
     return [Thread("kernel", True, native_stack=tuple(frames), place=log.place(start))] if frames else []
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from triage import digits, patterns
 from triage.crash import Log, NativeFrame, RuntimeMessage, Thread, base_name
 from triage.patterns import Match
-from triage.readers.log.containers.interface import ContainerFacts
+from triage.readers.log.containers.interface import ContainerFacts, longest_line
 
 TRIGGERS = (
     "Exception in thread ",
@@ -24,8 +24,7 @@ TRIGGERS = (
     "nhandled Exception",
     "Process terminated.",
     "Fatal error. ",
-    "Uncaught",
-    "uncaught",
+    "Uncaught ",
     "UnhandledPromiseRejection",
     "panic: ",
     "goroutine ",
@@ -38,7 +37,6 @@ TRIGGERS = (
     "Fatal error: ",
     "ERROR: LoadError",
     "Stacktrace:",
-    "INTERNALERROR",
 )
 _MOST_FRAMES = 200
 _LONGEST = 400
@@ -125,15 +123,15 @@ def extract(log: Log) -> ContainerFacts:
     threads: list[Thread] = []
     for runtime in _RUNTIMES:
         for match in patterns.compile(runtime.heading).finditer(log.text):
-            if any(message.offset == match.start() for message in messages):
+            if any(match.start() <= message.offset < match.end() for message in messages):
                 continue
             frames = _frames(log, match.end(), runtime) if runtime.frame else ()
             if not frames and not patterns.compile(_CERTAIN).search(match.group()):
                 continue
             if not patterns.compile(_CERTAIN).search(match.group()) and _is_logged(log, match):
                 continue
-            text = " ".join(match.group().split())[:_LONGEST]
-            messages.append(RuntimeMessage("exception", text, log.place(match.start()), match.start()))
+            at, text = longest_line(log, match.start(), match.end())
+            messages.append(RuntimeMessage("exception", text[:_LONGEST], log.place(at), at))
             if frames:
                 threads.append(Thread("", True, (), frames, log.place(match.start())))
     return ContainerFacts(messages=tuple(messages), threads=tuple(threads))

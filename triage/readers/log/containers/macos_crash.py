@@ -11,7 +11,7 @@ from triage.crash import Environment, ExitStatus, Library, Log, NativeFrame, Pla
 from triage.readers.log.containers.interface import ContainerFacts, notices
 from triage.readers.log.containers.printed_stacks import FrameLine, by_number
 
-TRIGGERS = ("Exception Type:", "Crashed Thread:", '"bug_type"', " Crashed:", "Terminating app due to uncaught")
+TRIGGERS = ("Exception Type:", "Crashed Thread:", '"bug_type"', " Crashed:", "Terminating app due to")
 # PLCrashReporter, which many apps use, names the signal alone.
 _TYPE = r"^[ \t]*Exception Type:\s+(?:(?P<type>EXC_\w+)(?: \((?P<signal>SIG[A-Z]{2,6})\))?|(?P<alone>SIG[A-Z]{2,6})\b)"
 _UNCAUGHT = r"^[^\n]{0,120}?\*\*\* Terminating app due to uncaught exception [^\n]+$"

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from triage import digits, patterns, status
 from triage.crash import Access, ExitStatus, Fault, Log, RuntimeMessage, Thread
+from triage.patterns import Match
 from triage.readers.log.containers.interface import ContainerFacts
 from triage.readers.log.containers.printed_stacks import Stack, by_lines, numbered_frames
 
@@ -22,8 +23,6 @@ TRIGGERS = (
     ": runtime error: ",
     "CFI: Most likely",
     "===BUG DETECTED",
-    "== Java Exception: ",
-    "libfuzzer exit=",
 )
 # The heading of a report. A warning about a symboliser or a flag is none: it has no space before the colon's name.
 _REPORT = (
@@ -68,8 +67,9 @@ class _Report(NamedTuple):
     """The heading of one report."""
 
     offset: int
-    tool: str
     kind: str
+    # How the line has it: `AddressSanitizer: heap-use-after-free on address ...`
+    text: str
 
 
 def extract(log: Log) -> ContainerFacts:
@@ -79,9 +79,7 @@ def extract(log: Log) -> ContainerFacts:
         return ContainerFacts()
     threads = _threads(log, reports)
     exits = [seen for report in reports if (seen := _signal(log, report)) is not None]
-    messages = tuple(
-        RuntimeMessage("sanitizer", f"{r.tool}: {r.kind}"[:_LONGEST], log.place(r.offset), r.offset) for r in reports
-    )
+    messages = tuple(RuntimeMessage("sanitizer", r.text[:_LONGEST], log.place(r.offset), r.offset) for r in reports)
     return ContainerFacts(exits=tuple(exits), threads=threads, messages=messages, fault=_fault(log, reports))
 
 
@@ -90,23 +88,24 @@ def _reports(log: Log) -> list[_Report]:
     found = []
     for match in patterns.compile(_REPORT).finditer(log.text):
         if not patterns.compile(_OF_ITSELF).search(match["kind"]):
-            found.append(_Report(match.start(), match["tool"], match["kind"].strip()))
+            found.append(_named(match))
     for match in patterns.compile(_UNDEFINED).finditer(log.text):
         if not log.line(match.start()).startswith(_NOT_GO):
-            found.append(_Report(match.start(), _tool_of(match["kind"]), match["kind"].strip()))
+            found.append(_Report(match.start(), match["kind"].strip(), match.group().strip()))
     for match in patterns.compile(_OTHERS).finditer(log.text):
-        found.append(_Report(match.start(), "Sanitizer", match.group().strip("= ")))
+        found.append(_Report(match.start(), "", match.group().strip("= ")))
     if not found:
         for match in patterns.compile(_SUMMARY).finditer(log.text):
-            found.append(_Report(match.start(), match["tool"], match["kind"].strip()))
+            found.append(_named(match))
     if not found:
         for match in patterns.compile(_BARE).finditer(log.text):
-            found.append(_Report(match.start(), "AddressSanitizer", "DEADLYSIGNAL"))
+            found.append(_Report(match.start(), "", match.group()))
     return sorted(found)
 
 
-def _tool_of(kind: str) -> str:
-    return "CFI" if kind.startswith("control flow integrity") else "UndefinedBehaviorSanitizer"
+def _named(match: Match) -> _Report:
+    kind = match["kind"].strip()
+    return _Report(match.start(), kind, f"{match['tool']}: {kind}")
 
 
 def _threads(log: Log, reports: list[_Report]) -> tuple[Thread, ...]:

@@ -33,8 +33,7 @@ def extract(log: Log) -> ContainerFacts:
     found = list(patterns.compile(_FOUND).finditer(log.text))[:_MOST]
     exits = statuses(log, _SIGNAL)
     messages = tuple(
-        RuntimeMessage("sanitizer", f"Valgrind: {match['what']}", log.place(match.start()), match.start())
-        for match in found
+        RuntimeMessage("sanitizer", match["what"], log.place(match.start()), match.start()) for match in found
     )
     ends = [*(match.end() for match in found), *(m.end() for m in patterns.compile(_SIGNAL).finditer(log.text))]
     threads = []
