@@ -96,6 +96,8 @@ def _by_certain_number(match: Match, place: Place) -> ExitStatus | None:
     return seen if seen is not None and seen.signal in _OF_A_CRASH else None
 
 
+# A tool that the program starts and can do without.
+_OF_A_HELPER = r"\b(?:ptxas|nvlink|fatbinary|\S*symbolizer\S*)\b"
 # These forms are near to prose, so the rest of their line must not turn them into a possibility.
 _NEAR_PROSE = (_by_certain_name, _by_certain_number)
 
@@ -231,6 +233,8 @@ def exit_statuses(log: Log) -> list[Placed]:
             at = match.start()
             seen = read(match, log.place(at))
             line = log.text.rfind("\n", 0, at)
+            if patterns.compile(_OF_A_HELPER).search(log.text[line + 1 : at]):
+                continue
             if read in _NEAR_PROSE and patterns.compile(_HYPOTHETICAL).search(log.text[line + 1 : match.end(1)]):
                 continue
             # A line often gives the same status twice (`-1073740791 (0xC0000409)`): the first is what the person saw.
