@@ -37,6 +37,7 @@ FORMATS = (
     "localised_shells",
     "node",
     "languages",
+    "py_spy",
     # crash reporters and debuggers
     "sanitizers",
     "valgrind",

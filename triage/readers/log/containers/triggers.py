@@ -340,6 +340,12 @@ TRIGGERS: dict[str, tuple[str, ...]] = {
         "ERROR: LoadError",
         "Stacktrace:",
     ),
+    "py_spy": (
+        "(idle)",
+        "(active)",
+        "(active+gil)",
+        "(idle+gil)",
+    ),
     "sanitizers": (
         "Sanitizer: ",
         "Sanitizer:DEADLYSIGNAL",
