@@ -48,6 +48,7 @@ _OPERATORS = tuple(
 )
 _ANONYMOUS = ("(anonymous namespace)", "`anonymous namespace'", "`anonymous-namespace'", "{anonymous}")
 _LAMBDAS = ("<lambda", "'lambda")
+_RECEIVER = "(*"
 _BLOCK = "invocation function for block in "
 _LONGEST = 2048
 
@@ -170,6 +171,10 @@ def _whole(name: str, position: int) -> tuple[str, str]:
     for text in _OPERATORS:
         if name.startswith(text, position):
             return text, text
+    if name.startswith(_RECEIVER, position):  # Go's `(*Rule).option`
+        end = name.find(").", position)
+        if name[position + len(_RECEIVER) : end].isidentifier():
+            return name[position : end + 1], name[position : end + 1]
     if name.startswith(_LAMBDAS[0], position):
         return _LAMBDAS[0], "{lambda}"
     if name.startswith(_LAMBDAS[1], position):
@@ -326,6 +331,20 @@ _REPORTING = (
     r"|assert(?:_perror)?_fail(?:_base)?)$|StacktraceHandler|^_?faulthandler_"
     r"|^_?CxxThrowException$|^(?:Rtl)?RaiseException$"
 )
+# The same of others: the sanitizers' own functions and interceptors, fuzzers, test frameworks, Chromium and V8, GLib,
+# the panics of Rust and Go.
+_REPORTING_OF_OTHERS = (
+    r"^_*(?:interceptor|asan|hwasan|msan|tsan|ubsan|lsan|sanitizer|cfi|wrap)_|^_*(?:asan|hwasan|sanitizer|gwp_asan)::"
+    r"|^(?:fuzzer|fuzztest::internal|testing::internal|testing::UnitTest|honggfuzz)::|^HF_|^libfuzzer_sys::"
+    r"|^base::debug::|^(?:logging|google)::\w*(?:LogMessage|CheckError|NotReached|CheckFail|RawLog)|^logging::Handle"
+    r"|^V8_(?:Fatal|Dcheck|\w*Abort)|^v8::base::(?:OS::Abort|FatalOOM|FatalDCheck|Fatal|debug::|\w*Dcheck)"
+    r"|^v8::(?:internal::)?(?:V8::FatalProcessOutOfMemory|PrintStackTrace)|Runtime_Abort|^WTFCrash|^WTF::\w*Crash"
+    r"|^g_(?:assertion_message\w*|assert_warning|logv?|log_\w+|error)$|^abort_message$|^__libcpp_verbose_abort"
+    r"|terminate_handler|^std::__terminate|^demangling_|^(?:std|core)::panicking::|^rust_(?:begin_unwind|panic)|panic_abort::"
+    r"|^_*rust_start_panic|^std::(?:process::abort|sys(?:_common)?::|backtrace|rt::)|^core::(?:result|option)::\w+_failed"
+    r"|^runtime\.(?:raise|gopanic|panic\w*|sigpanic|dieFromSignal|crash|fatal\w*|goPanic\w*|throw|sigfwd\w*|sighandler"
+    r"|sigtrampgo|systemstack|printpanics|preprintpanics|addOneOpenDeferFrame|recovery|goexit)\b|^panic$|^log\.Panic"
+)
 # Only the reporting function shows that the heap is damaged.
 _REASONS = ("malloc_printerr",)
 _REPORTING_DEPTH = 24
@@ -363,6 +382,7 @@ _ROLES: tuple[tuple[str, FrameRole], ...] = (
     (_SENDING, "sending"),
     (_ABORT, "ending"),
     (_REPORTING, "reporting"),
+    (_REPORTING_OF_OTHERS, "reporting"),
     (_STARTING, "starting"),
     (_EVALUATION, "evaluating"),
     (_CALLING, "calling"),

@@ -24,7 +24,7 @@ _WORDS = {
     "illegal operation": "SIGILL",
     "bus error": "SIGBUS",
     "floating point exception": "SIGFPE",
-    "floating-point exception": "SIGFPE",
+    "floatingpoint exception": "SIGFPE",
     "killed": "SIGKILL",
     "terminated": "SIGTERM",
     "trace/breakpoint trap": "SIGTRAP",
@@ -38,6 +38,8 @@ _WORDS = {
     "integer overflow": "0xC0000095",
     "int divide by zero": "0xC0000094",
 }
+# The long words are often misspelt; how the first and the last one begin is enough.
+_MISSPELT = (("seg", "fault", "SIGSEGV"), ("il", "instr", "SIGILL"))
 
 
 def from_code(code: int, subcode: int | None = None, *, place: Place | None = None) -> ExitStatus:
@@ -73,7 +75,10 @@ def from_signal(name: str, *, place: Place | None = None) -> ExitStatus | None:
 
 def from_words(words: str, *, place: Place | None = None) -> ExitStatus | None:
     """The status for what a shell or faulthandler writes out, such as `Segmentation fault`."""
-    known = _WORDS.get(words.strip().lower())
+    spelt = " ".join(words.lower().replace("_", " ").replace("-", " ").split())
+    first, _, last = spelt.rpartition(" ")
+    misspelt = (name for start, end, name in _MISSPELT if first.startswith(start) and last.startswith(end))
+    known = _WORDS.get(spelt) or next(misspelt, None)
     return parse(known, place=place) if known else None
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from triage.crash import OS, Crash, ExitStatus, Gap, Input, Log, Memory, Process, merge_environment, merge_memory
 from triage.readers.interface import Stream
-from triage.readers.log import containers, ends, environment, layout, program, tensorflow_log, tracebacks
+from triage.readers.log import containers, ends, environment, layout, program, remarks, tensorflow_log, tracebacks
 from triage.readers.log.lines import LONGEST_LINE, read_lines
 
 
@@ -49,7 +49,11 @@ def _crash_of(run: ends.Run, entry: Input) -> Crash:
     exceptions = tracebacks.extract(log)
     process = process._replace(program=program.program_in(log, process.threads, exceptions))
     proven_os: OS | None = "windows" if process.exit and process.exit.ntstatus else None
-    messages = [*ends.runtime_messages(log), *(message for facts in reported for message in facts.messages)]
+    messages = [
+        *ends.runtime_messages(log),
+        *(message for facts in reported for message in facts.messages),
+        *remarks.extract(log),
+    ]
     memory = [tensorflow_log.allocator_limit(log), Memory(oom_kills=ends.oom_kills(log))]
     return Crash(
         inputs=(entry,),

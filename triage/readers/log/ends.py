@@ -15,10 +15,44 @@ from triage.patterns import Match
 
 # ---------------------------------------------------------------- exit statuses
 
+# What shells write for a signal. People copy it from the screen by hand, so the long words may be misspelt and in any
+# case; `killed` in capitals is a state in other programs' tables.
 _SHELL_WORDS = (
-    "[Ss]egmentation fault|[Aa]borted|[Aa]bort(?: trap)?|[Ii]llegal (?:hardware )?instruction|[Bb]us error|"
-    "[Ff]loating[ -]point exception|[Kk]illed|[Tt]erminated|[Tt]race/breakpoint trap|trace trap|IOT instruction"
+    r"(?i:seg(?:[em][a-z]{3,11})?[ -]?fault|il+eg[a-z]{1,3} (?:hardware )?instr[a-z]{3,8}|bus error|"
+    r"floating[ -]?point exception|trace/breakpoint trap|IOT instruction)|"
+    r"[Aa]borted|[Aa]bort(?: trap)?|[Kk]illed|[Tt]erminated|trace trap"
 )
+# "core dumped" as shells write it, and as forms and people leave it.
+_CORE = r"\((?i:core[ -]dump(?:ed)?)\)"
+# Marks that forums and mail put around a line.
+_MARKS = r"[`*_'\"]{0,3}"
+# Words of a launcher between `exited` and the number. What else may end in a number needs more words than `exited`.
+_ENDED = (
+    r"(?:exit(?:s|ed)?(?: \w{4,12}ly)? with(?: an?| the)?(?: non-?zero)?(?: exit| error| return)?(?: code| status| value)?|"
+    r"(?:quits?|terminate[sd]?|died|finished|ended|stopped|crashe[sd]|fail(?:s|ed))(?: \w{4,12}ly)?"
+    r" with(?: an?| the)?(?: non-?zero)? (?:exit|return) ?(?:code|status|value)|"
+    r"(?:terminated|died|crashed|quit) with (?:error )?code)"
+)
+_BY = (
+    r"(?:(?:exited|exits|stopped|died|ended|crashed|failed|quit) (?:on|with|by|due to|from|after)|"
+    r"(?:terminated|killed|aborted|interrupted) (?:by|with|due to|on|via|using)(?: an?| the)?(?: fatal| uncaught| deadly)?|"
+    r"exited prematurely:|exited on|because of)"
+)
+_WORD_NEEDLES = (
+    "ault",
+    "AULT",
+    "bort",
+    "nstr",
+    "NSTR",
+    "us error",
+    "US ERROR",
+    "xception",
+    "XCEPTION",
+    "illed",
+    "erminated",
+    " trap",
+)
+_CODE = r"(?P<code>-?\d{1,10}|0[xX][0-9a-fA-F]{1,8})\b"
 
 
 def _by_number(match: Match, place: Place) -> ExitStatus | None:
@@ -43,52 +77,111 @@ def _by_words(match: Match, place: Place) -> ExitStatus | None:
     return status.from_words(match.group("words"), place=place)
 
 
+# A handler catches these because the program is broken; whoever sends one of the others may be asking it to end.
+_OF_A_CRASH = ("SIGSEGV", "SIGABRT", "SIGILL", "SIGBUS", "SIGFPE", "SIGKILL", "SIGTRAP", "SIGSYS", "SIGTERM", "SIGXCPU")
+# A sentence with one of these speaks of what may happen.
+_HYPOTHETICAL = (
+    r"(?i)\b(?:if|may|might|could|can|would|should|whether|unless|either|e\.g\.|such as|for example|possibl[ey]|causes?|"
+    r"potential|typically|usually|often|sometimes|means|handler|handling|ignor\w+|not)\b"
+)
+
+
+def _by_certain_name(match: Match, place: Place) -> ExitStatus | None:
+    seen = _by_name(match, place)
+    return seen if seen is not None and seen.signal in _OF_A_CRASH else None
+
+
+def _by_certain_number(match: Match, place: Place) -> ExitStatus | None:
+    seen = _by_signal_number(match, place)
+    return seen if seen is not None and seen.signal in _OF_A_CRASH else None
+
+
+# A tool that the program starts and can do without.
+_OF_A_HELPER = r"\b(?:ptxas|nvlink|fatbinary|\S*symbolizer\S*)\b"
+# These forms are near to prose, so the rest of their line must not turn them into a possibility.
+_NEAR_PROSE = (_by_certain_name, _by_certain_number)
+
+
 # Each form with texts of which one must be in the log before the pattern is even compiled. Every pattern is tied to
 # the way a tool phrases it: prose that only mentions a signal ("may be killed by SIGKILL") must not count.
 _EXIT_FORMS: tuple[tuple[tuple[str, ...], str, Callable[[Match, Place], ExitStatus | None]], ...] = (
-    # PyCharm, Kubernetes, GitHub Actions, torch's elastic launcher, subprocess.CalledProcessError, a person
+    # PyCharm, Kubernetes, GitHub Actions, torch's elastic launcher, subprocess.CalledProcessError, Gradle, a person
     (
-        ("xit code", "xit status", "xitCode", "xitcode", "xited with", "return code", "eturncode", "xit Code"),
-        r"(?:[Ee]xit(?: ?[Cc]ode| status)|exited with(?: code| status)?|return ?code)"
-        r"['\"]?(?: of| was| is)?[:=]?[ \t]{0,12}(?P<code>-?\d{1,10}|0[xX][0-9a-fA-F]{1,8})\b",
+        ("xit", "XIT", "eturn", "ETURN", " with ", "errorlevel", "ERRORLEVEL"),
+        rf"(?i:\bexit[ _-]?(?:code|status|value)|\b{_ENDED}|\breturn[ _-]?code|\berrorlevel)"
+        rf"['\"`*]{{0,3}}(?: of| was| is| were)?[ \t]{{0,2}}[:=]{{0,2}}[ \t]{{0,12}}['\"`*(<]{{0,3}}{_CODE}",
         _by_number,
     ),
+    # make's last line
+    (("*** [",), r"^\S*make\S*: \*\*\* \[[^\n]*\] Error (?P<code>\d{1,3})$", _by_number),
     # docker ps
     (("Exited (",), r"\bExited \((?P<code>\d{1,3})\)", _by_number),
     # the shell's own words, alone on a line, after a job number or behind `line 3:  4711`
     (
-        ("ault", "bort", "nstruction", "us error", "xception", "illed", "erminated", " trap"),
-        rf"^(?:(?:[\w./-]+: )?line \d+:\s+\d+ |\[\d+\]\s*(?:[-+]\s+)?(?:\d+\s+)?|(?:zsh|bash|sh|fish): )?"
-        rf"(?P<words>{_SHELL_WORDS})(?:: \d+)?(?:\s+\(core dumped\))?(?:\s{{2,}}\S.*|\s*)$",
+        _WORD_NEEDLES,
+        rf"^{_MARKS}(?:(?:[\w./-]+: )?line \d+:\s+\d+ |\[\d+\]\s*(?:[-+]\s+)?(?:\d+\s+)?|"
+        rf"(?:\S*/)?(?:zsh|bash|sh|ksh|fish|csh|tcsh|dash): )?"
+        rf"(?P<words>{_SHELL_WORDS})(?:: ?\d+)?(?:\s+{_CORE})?(?:\s{{2,}}\S.*|[.!]?{_MARKS}\s*)$",
         _by_words,
     ),
     # the same behind `line 3: 4711` where a form or a chat has taken the columns out
     ((": line ", "line "), rf"^(?:[\w./-]+: )?line \d+:\s+\d+ (?P<words>{_SHELL_WORDS})\b", _by_words),
     # the words behind a prompt's output or a path, made certain by "(core dumped)"
-    (("(core dumped)",), rf"(?P<words>{_SHELL_WORDS})\s+\(core dumped\)", _by_words),
-    # the shell's words right behind a progress bar, which ends in no line feed: `loss: 2.1371Killed`, `ETA: 12sKilled`
+    (("ump",), rf"(?P<words>{_SHELL_WORDS})[.:]?\s+{_CORE}", _by_words),
+    # the shell's words right behind a progress bar, which ends in no line feed (`loss: 2.1371Killed`, `ETA: 12sKilled`),
+    # or behind a test's dots
     (
-        ("Killed", "Segmentation", "Aborted", "Illegal", "Bus error", "Floating"),
-        r"[\d\]%](?:s|ms|it/s|s/it|s/step)?(?P<words>Killed|Segmentation fault|Aborted|Illegal instruction|Bus error|"
-        r"Floating point exception)\s*$",
+        _WORD_NEEDLES,
+        r"(?:[\d\]%|](?:s|ms|it/s|s/it|s/step|/?s)?|\.{3} ?|[=>.]{8})(?P<words>Killed|[Ss]egmentation fault|Aborted|"
+        r"[Ii]llegal instruction|[Bb]us error|[Ff]loating point exception)(?:: \d+)?\s*$",
         _by_words,
     ),
-    # gdb, lldb, celery, fish, subprocess
+    # after the name of the program that a script, a test runner or cron puts before it
     (
-        ("signal",),
-        r"(?:received signal|(?:terminated (?:by|with)|exited on) signal|interrupted by signal \d+:) ?"
-        r"(?P<signal>SIG[A-Z]{2,6})",
+        ("ault", "us error", "nstruction", "xception"),
+        r"^(?:(?:(?i:error|fatal|fatal error|crash(?:ed)?|panic|FAIL(?:ED)?|exception|make|cron|sh)|[\w./-]{1,60}\.(?:py|sh|exe)"
+        r"|\.?/[\w./-]{1,60}|python[\d.]*)(?:\[\d+\])?: ){1,2}(?P<words>(?i:segmentation fault|bus error|"
+        r"illegal instruction|floating point exception))(?:: \d+)?[.!]?\s*$",
+        _by_words,
+    ),
+    # gdb, lldb, celery, fish, subprocess, crash handlers
+    (
+        ("ignal", "IGNAL"),
+        rf"(?i:(?:received|caught|uncaught|fatal|exit|got) signal:?|{_BY} signal:?|interrupted by signal \d+:) ?"
+        r"['\"(]?(?:\d{1,2} ?[(/:=] ?)?(?P<signal>SIG[A-Z]{2,6})\b",
         _by_name,
     ),
+    (("SIG",), rf"(?i:{_BY}) (?:a |an )?(?P<signal>SIG[A-Z]{{2,6}})\b", _by_certain_name),
     (("<Signals.",), r"<Signals\.(?P<signal>SIG[A-Z]{2,6}): \d+>", _by_name),
     (
-        ("signal",),
-        r"(?:exited on|exited prematurely:|interrupted by|terminated (?:by|with)|was killed by|^Killed by) signal:? "
-        r"(?P<number>\d{1,2})\b",
-        _by_signal_number,
+        ("ignal", "IGNAL"),
+        rf"(?i:{_BY} signal:?|interrupted by signal|^killed by signal|\bexit signal:?|\bdied (?:by|of|from|with) signal) ?"
+        r"#?(?P<number>\d{1,2})\b",
+        _by_certain_number,
     ),
+    # crash handlers' headings, each at the beginning of its line or of a log message
+    (
+        ("ignal", "IGNAL"),
+        r"^(?:[^\n]{0,60}[\]:*] ?)?(?i:(?:received|caught|got|fatal) (?:fatal )?signal:? ?(?:#|number )?|signal[:=] ?)"
+        r"(?P<number>\d{1,2})(?:\b[ :,.(<*!-][^\n]*|\b)$",
+        _by_certain_number,
+    ),
+    (("caught", "Caught"), r"^\W{0,4}(?i:signal) (?P<number>\d{1,2}) (?:was )?caught\b", _by_signal_number),
     # systemd, Go, cargo, Android, Julia, TensorFlow's own handler, qemu, R
-    (("code=",), r"\bcode=(?:dumped|killed), status=\d{1,2}/(?P<signal>[A-Z]{2,6})\b", _by_name),
+    (("status=",), r"\bstatus=\d{1,2}/(?P<signal>[A-Z]{2,6})\b", _by_name),
+    (("code=exited",), r"\bcode=exited, status=(?P<code>\d{1,3})\b", _by_number),
+    # Go's os/exec, and what prints its error
+    (
+        ("signal: ",),
+        r"\b(?:exit status|error|failed|exited)?:? ?signal: (?P<words>[a-z][a-z /-]{4,30}?)(?: \(core dumped\))?$",
+        _by_words,
+    ),
+    # Windows' own name for it: Julia, Node, crash dialogs
+    (
+        ("EXCEPTION_",),
+        r"\bEXCEPTION_(?P<words>ACCESS_VIOLATION|STACK_OVERFLOW|ILLEGAL_INSTRUCTION|INT_DIVIDE_BY_ZERO)\b",
+        _by_words,
+    ),
     (
         ("SIG",),
         r"^(?:fatal error: unexpected signal[^\n]*\n)?(?:\[signal )?(?P<signal>SIG[A-Z]{2,5}): "
@@ -140,6 +233,10 @@ def exit_statuses(log: Log) -> list[Placed]:
             at = match.start()
             seen = read(match, log.place(at))
             line = log.text.rfind("\n", 0, at)
+            if patterns.compile(_OF_A_HELPER).search(log.text[line + 1 : at]):
+                continue
+            if read in _NEAR_PROSE and patterns.compile(_HYPOTHETICAL).search(log.text[line + 1 : match.end(1)]):
+                continue
             # A line often gives the same status twice (`-1073740791 (0xC0000409)`): the first is what the person saw.
             if seen is not None and (line not in found or at < found[line].offset):
                 found[line] = Placed(at, seen)

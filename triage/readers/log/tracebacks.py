@@ -20,6 +20,10 @@ _LAST_LINE = (
     r"(?:Error|Exception|Interrupt|Exit|Exceeded|Group|Pool|Loss|It))(?:: ?(.*))?$"
 )
 _ANY_LAST_LINE = r"^((?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)(?:: ?(.*))?$"
+# A logger's level below a stack that it printed is no exception.
+_LEVELS = frozenset(
+    ("INFO", "WARN", "WARNING", "ERROR", "DEBUG", "CRITICAL", "FATAL", "TRACE", "NOTE", "NOTICE", "SUMMARY", "VERBOSE")
+)
 _LINKS: dict[str, Link] = {
     "During handling of the above exception": "context",
     "The above exception was the direct cause": "cause",
@@ -48,6 +52,7 @@ def extract(log: Log) -> tuple[PythonException, ...]:
     frames: list[PythonFrame] | None = None
     message: _Message | None = None
     headed: tuple[str, int] | None = None
+    above: int | None = None
 
     def finish() -> None:
         nonlocal message
@@ -56,15 +61,16 @@ def extract(log: Log) -> tuple[PythonException, ...]:
             found.append(message.error._replace(message=text, gist=_gist(text)))
             message = None
 
-    for offset, line in log.lines():
-        if len(line) > _LONGEST_LINE:
-            finish()
-            continue
+    framed = _is_framed(log)
+    for offset, whole in log.lines():
+        # The beginning of a long message names what failed.
+        line = _without_frame(whole[:_LONGEST_LINE]) if framed else whole[:_LONGEST_LINE]
         joined = _link(line)
         last = None if joined else _last_line(line, in_traceback=bool(frames))
         if message is not None and (joined or last or _START in line or message.is_over_with(line)):
             finish()
         if _START in line:
+            above = len(found) - 1 if found and _UNCAUGHT in _line_above(log, found[-1].offset) else None
             frames = []
             heading = pattern(_HEADED).match(line)
             headed = (heading[1], offset) if heading else None
@@ -78,12 +84,39 @@ def extract(log: Log) -> tuple[PythonException, ...]:
             message.add(line)
         elif frames is not None and (frame := _frame(line)):
             frames.append(frame)
+            if above is not None:
+                found[above] = found[above]._replace(frames=tuple(reversed(frames)))
     finish()
     if headed is not None:
         name, offset = headed
         stack = tuple(reversed(frames or ()))
         found.append(PythonException(name, "", "", stack, link, log.place(offset), offset))
     return tuple(found)
+
+
+# Atheris names the exception above its frames, below this line.
+_UNCAUGHT = "Uncaught Python exception"
+# What draws a frame around a traceback: the margins of an exception group, the boxes of rich.
+_GROUP = "Exception Group Traceback"
+_MARGIN = r"^\s*(?:\+-\+?-{2,}[^|]*|[|+]) ?"
+_BOX = r"^\s*[│|] ?(?P<text>.*?)\s*[│|]?$"
+
+
+def _is_framed(log: Log) -> bool:
+    return _GROUP in log.text or ("─ " + _START) in log.text or ("- " + _START) in log.text
+
+
+def _without_frame(line: str) -> str:
+    if line.lstrip()[:1] in ("│", "|") and line.endswith(("│", "|")):
+        box = pattern(_BOX).match(line)
+        return box["text"] if box else line
+    margin = pattern(_MARGIN).match(line)
+    return line[margin.end() :] if margin else line
+
+
+def _line_above(log: Log, offset: int) -> str:
+    end = log.text.rfind("\n", 0, offset)
+    return log.line(end - 1) if end > 0 else ""
 
 
 class _Message:
@@ -120,7 +153,7 @@ def _last_line(line: str, *, in_traceback: bool) -> tuple[str, str] | None:
     """
     if in_traceback and (line[:1].isalpha() or line.startswith("_")):
         match = pattern(_ANY_LAST_LINE).match(line)
-        return (match[1], match[2] or "") if match else None
+        return (match[1], match[2] or "") if match and match[1].upper() not in _LEVELS else None
     if not any(word in line for word in _ENDINGS):
         return None
     match = pattern(_LAST_LINE).match(line)

@@ -36,7 +36,13 @@ FORMATS = (
     "shell_time",
     "localised_shells",
     "node",
+    "languages",
+    "py_spy",
     # crash reporters and debuggers
+    "sanitizers",
+    "valgrind",
+    "chromium",
+    "android",
     "failure_signal",
     "tensorflow_handler",
     "mpi",

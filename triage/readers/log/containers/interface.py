@@ -71,6 +71,14 @@ def notices(log: Log, pattern: str) -> tuple[RuntimeMessage, ...]:
     )
 
 
+def longest_line(log: Log, start: int, stop: int) -> tuple[int, str]:
+    """The longest line between two offsets, and where it starts: of a heading of several lines the one that tells most."""
+    lines = log.text[start:stop].split("\n")
+    longest = max(range(len(lines)), key=lambda number: len(lines[number].strip(" \t#")))
+    text = lines[longest].strip()
+    return start + sum(len(line) + 1 for line in lines[:longest]), text
+
+
 def count(log: Log, pattern: str) -> int | None:
     """How often a pattern occurs; None where it does not, because a log that is silent does not say zero."""
     return sum(1 for _ in patterns.compile(pattern).finditer(log.text)) or None

@@ -1,4 +1,4 @@
-"""The Linux kernel's own account of a death: dmesg lines, the out-of-memory killer, audit records."""
+"""The Linux kernel's own account of a death: dmesg lines, the out-of-memory killer, audit records, its own crash."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 from triage import digits, patterns, status
 from triage.crash import Access, ExitStatus, Fault, Log, Memory, NativeFrame, Place, Thread
 from triage.patterns import Match
-from triage.readers.log.containers.interface import ContainerFacts
+from triage.readers.log.containers.interface import ContainerFacts, notices
 
 TRIGGERS = (
     ": segfault at ",
@@ -18,6 +18,13 @@ TRIGGERS = (
     "]: unhandled ",
     "Unhandled fault: align",
     "Alignment trap",
+    "Kernel panic - not syncing",
+    "BUG: KASAN: ",
+    "kernel BUG at ",
+    "Internal error: Oops",
+    "Unable to handle kernel",
+    "unable to handle ",
+    "0000 [#1]",
 )
 _WHERE = r"(?: in (?P<module>[^\[\s]+)\[(?:(?P<offset>[0-9a-f]+),)?(?P<base>[0-9a-f]+)\+[0-9a-f]+\])?"
 _PROCESS = r"(?P<comm>[^\[\]\n:]{1,16})\[\d+\]"
@@ -41,6 +48,21 @@ _OOM_KILL = (
 )
 _GROUP_LIMIT = r"memory: usage \d+kB, limit (?P<limit>\d+)kB"
 _AUDIT = r'ANOM_ABEND [^\n]*?comm="?(?P<comm>[^"\s]+)"?[^\n]*? sig=(?P<sig>\d{1,2})\b'
+# The kernel itself: what it says first, and its own stack, where the report's own functions come on top.
+_OOPS = (
+    r"(?:Kernel panic - not syncing: |BUG: KASAN: |kernel BUG at |Internal error: Oops|[Uu]nable to handle (?:kernel|page)"
+    r"|(?:general protection fault|invalid opcode|divide error)(?:, [^\n:]*)?: 0000 \[#1\])[^\n]*$"
+)
+_KERNEL_AT = r"(?:RIP: 0010:|PC is at |\bpc : )(?:\[<[0-9a-f]+>\] ?)*\s*(?P<function>[A-Za-z_][\w.]*)\+0x"
+_KERNEL_TRACE = r"^[^\n]{0,40}?(?:Call [Tt]race:|Backtrace:)[^\n]*\n"
+_KERNEL_FRAME = (
+    r"^[^\n]{0,40}?(?:\[< *(?:[0-9a-f]+|inline) *>\] )?(?:\((?:\[<[0-9a-f]+>\] ?)?\(?)?(?P<function>[A-Za-z_][\w.]*)\)?"
+    r"(?:\+0x(?P<offset>[0-9a-f]+)/0x[0-9a-f]+| [\w./-]+:\d+)(?: \[(?P<module>\w+)\])?"
+)
+_KERNEL_REPORTING = (
+    r"^(?:_*dump_(?:stack|backtrace)\w*|show_(?:stack|regs|trace)\w*|print_address_description|_*kasan_\w+|kasan\w*|panic|"
+    r"_*asan_\w+|check_memory_region\w*|die|oops_\w+|do_(?:page|trap|translation|mem)_?\w*fault|no_context|page_fault)$"
+)
 _TRAPS = {
     "invalid opcode": "SIGILL",
     "general protection": "SIGSEGV",
@@ -81,9 +103,37 @@ def extract(log: Log) -> ContainerFacts:
     else:
         memory = Memory(_peak(relevant), limit_bytes, "control group")
     fault = next((death.fault for death in reversed(relevant) if death.fault), None)
+    messages = notices(log, _OOPS)
+    if messages:
+        threads += _kernel_stack(log, messages[0].offset)
     return ContainerFacts(
-        exits=tuple(death.exit for death in relevant), threads=tuple(threads), memory=memory, fault=fault
+        exits=tuple(death.exit for death in relevant),
+        threads=tuple(threads),
+        messages=messages,
+        memory=memory,
+        fault=fault,
     )
+
+
+def _kernel_stack(log: Log, start: int) -> list[Thread]:
+    """The kernel's stack below its first word of a crash: the instruction's function, then the calls."""
+    text = log.text[start : start + 64 * 1024]
+    frames: list[NativeFrame] = []
+    if at := patterns.compile(_KERNEL_AT).search(text):
+        frames.append(NativeFrame("kernel", at["function"]))
+    if trace := patterns.compile(_KERNEL_TRACE).search(text):
+        for line in text[trace.end() :].split("\n"):
+            match = patterns.compile(_KERNEL_FRAME).match(line)
+            if match is None:
+                if line.strip(" \t<>/TASKIRQ[].0123456789"):
+                    break
+                continue
+            if line.lstrip().startswith("? ") or patterns.compile(_KERNEL_REPORTING).match(match["function"]):
+                continue
+            frames.append(
+                NativeFrame(match["module"] or "kernel", match["function"], digits.whole(match["offset"], 16))
+            )
+    return [Thread("kernel", True, native_stack=tuple(frames), place=log.place(start))] if frames else []
 
 
 def _faults(log: Log) -> list[_Death]:

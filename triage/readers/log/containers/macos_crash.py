@@ -7,12 +7,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from triage import digits, patterns, status
-from triage.crash import Environment, ExitStatus, Library, Log, NativeFrame, Place, Thread
-from triage.readers.log.containers.interface import ContainerFacts
+from triage.crash import Environment, ExitStatus, Library, Log, NativeFrame, Place, RuntimeMessage, Thread
+from triage.readers.log.containers.interface import ContainerFacts, notices
 from triage.readers.log.containers.printed_stacks import FrameLine, by_number
 
-TRIGGERS = ("Exception Type:  EXC_", "Crashed Thread:", '"bug_type"', "Thread 0 Crashed")
-_TYPE = r"^Exception Type:\s+(?P<type>EXC_\w+)(?: \((?P<signal>SIG[A-Z]{2,6})\))?"
+TRIGGERS = ("Exception Type:", "Crashed Thread:", '"bug_type"', " Crashed:", "Terminating app due to")
+# PLCrashReporter, which many apps use, names the signal alone.
+_TYPE = r"^[ \t]*Exception Type:\s+(?:(?P<type>EXC_\w+)(?: \((?P<signal>SIG[A-Z]{2,6})\))?|(?P<alone>SIG[A-Z]{2,6})\b)"
+_UNCAUGHT = r"^[^\n]{0,120}?\*\*\* Terminating app due to uncaught exception [^\n]+$"
 _TERMINATION = r"^Termination (?:Reason:\s+(?:Namespace )?SIGNAL, Code (?P<number>0x[0-9a-f]+|\d+))"
 _TRANSLATED = r"^Code Type:\s+X86-64 \(Translated\)"
 _OS = r"^OS Version:\s+(?:macOS|Mac OS X) (?P<version>\d+)"
@@ -42,14 +44,16 @@ _IPS_OS = r'"(?:os_version|train)"\s*:\s*"macOS (?P<version>\d+)'
 
 def extract(log: Log) -> ContainerFacts:
     """The exception, the crashed thread's stack, and whether the program ran translated."""
-    return _ips(log) if '"bug_type"' in log.text and "EXC_" in log.text else _text(log)
+    # A .crash file may have the head of an .ips file and the old text below it.
+    in_json = '"bug_type"' in log.text and patterns.compile(_IPS_TYPE).search(log.text) is not None
+    return _ips(log) if in_json and patterns.compile(_TYPE).search(log.text) is None else _text(log)
 
 
 def _text(log: Log) -> ContainerFacts:
     kind = patterns.compile(_TYPE).search(log.text)
     exits = []
     if kind is not None:
-        exits = _exit(kind["type"], kind["signal"], log.place(kind.start()))
+        exits = _exit(kind["type"] or "", kind["signal"] or kind["alone"], log.place(kind.start()))
     ended = patterns.compile(_TERMINATION).search(log.text)
     if not exits and ended is not None:
         number = digits.whole(ended["number"], 0)
@@ -61,12 +65,26 @@ def _text(log: Log) -> ContainerFacts:
     )
     version = patterns.compile(_OS).search(log.text)
     environment = _environment(
-        is_macos=kind is not None,
+        is_macos=kind is not None and "iOS" not in log.text and "iPhone" not in log.text,
         translated=patterns.compile(_TRANSLATED).search(log.text) is not None,
         version=digits.whole(version["version"]) if version else None,
     )
     # Newer systems list only images that occur in a stack, so a missing one proves nothing.
-    return ContainerFacts(exits=tuple(exits), threads=threads, environment=environment._replace(libraries=libraries))
+    return ContainerFacts(
+        exits=tuple(exits),
+        threads=threads,
+        messages=_messages(log),
+        environment=environment._replace(libraries=libraries),
+    )
+
+
+def _messages(log: Log) -> tuple[RuntimeMessage, ...]:
+    """An uncaught Objective-C exception; a crash whose type has no signal is still one."""
+    found = [
+        RuntimeMessage("exception", match.group().strip(), log.place(match.start()), match.start())
+        for match in patterns.compile(_UNCAUGHT).finditer(log.text)
+    ]
+    return (*found, *notices(log, r"^[ \t]*Exception Type:\s+EXC_\w+[^\n]*$"))
 
 
 def _text_threads(log: Log) -> tuple[Thread, ...]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from triage import digits
-from triage.crash import NativeFrame, Thread
+from triage import digits, patterns
+from triage.crash import Log, NativeFrame, Thread, base_name
 from triage.frames import from_fault
 
 
@@ -35,6 +35,20 @@ def by_number(lines: Iterable[FrameLine]) -> list[Stack]:
     return [Stack(lines[0].offset, from_fault([line.frame for line in lines])) for lines in stacks]
 
 
+def by_lines(log: Log, lines: Iterable[FrameLine]) -> list[Stack]:
+    """Frames on lines that follow each other are one stack, whatever their numbers; so are rising numbers."""
+    stacks: list[list[FrameLine]] = []
+    end = -1
+    for line in lines:
+        follows = line.offset == end
+        if not stacks or (not follows and line.number <= stacks[-1][-1].number):
+            stacks.append([])
+        stacks[-1].append(line)
+        stop = log.text.find("\n", line.offset)
+        end = stop + 1 if stop >= 0 else len(log.text)
+    return [Stack(lines[0].offset, from_fault([line.frame for line in lines])) for lines in stacks]
+
+
 def without_values(function: str) -> str:
     """A function without its last group of arguments, which shows the values of the user's variables."""
     text = function.rstrip()
@@ -56,6 +70,67 @@ def crashed_first(threads: list[Thread]) -> tuple[Thread, ...]:
     deepest = max((len(thread.native_stack) for thread in threads if thread.crashed), default=0)
     kept = [thread for thread in threads if not (thread.crashed and len(thread.native_stack) == 1 < deepest)]
     return tuple(sorted(kept, key=lambda thread: (not thread.crashed, thread.crashed and -len(thread.native_stack))))
+
+
+# ---------------------------------------------------------------- frames that begin with a number and an address
+
+_NUMBERED = r"^[ \t]{0,12}#(?P<number>\d{1,4}):?[ \t]+(?P<rest>[^\s][^\n]*)$"
+_ADDRESS = r"^(?:pc )?(?:0x[0-9a-fA-F]{1,16}|[0-9a-fA-F]{8,16})(?:[ \t]+(?:in )?[ \t]*|$)"
+# What follows the place: the build, the debug information's own remark, the file inside a package.
+_EXTRAS = r"(?: \((?:BuildId: ?[0-9a-fA-F]+|discriminator \d+|offset 0x[0-9a-f]+)\)| \[inlined\])+$"
+_IN_MODULE = r"(?:^|[ \t])[(<]?(?P<module>[^\s()<>][^()\n<>]*?)>?\+0x(?P<offset>[0-9a-fA-F]+)\)?$"
+# Android's way: the library first, then the function with its offset.
+_MODULE_FIRST = r"^(?P<module>[/\[<][^\n]*?)(?:[ \t]+\((?P<function>[^\n]+?)(?:\+(?P<offset>\d+))?\))?$"
+_SOURCE = r"(?:^|[ \t])\[?(?P<file>(?:[A-Za-z]:[\\/])?[^\s:()<>\[]*[^\s:()<>?\[]):(?P<line>\d+)(?::\d+)?\]?$"
+_NO_SOURCE = r"(?:[ \t]+(?:\?\?:[?0](?::[?0])?|<null>|\(<unknown module>\)|ld-temp\.o:\?))+$"
+_NO_NAME = ("", "??", "???", "<null>", "<unknown>", "(<unknown module>)", "<unknown module>", "(deleted)")
+_OF_GDB = r"[ \t](?:at|from) \S+$"
+
+
+def numbered_frames(log: Log) -> list[FrameLine]:
+    """Frames as the sanitizers, Chromium and Android print them: a number, an address, a function and where it is."""
+    found = []
+    for match in patterns.compile(_NUMBERED).finditer(log.text):
+        frame = _numbered_frame(match["rest"].rstrip())
+        number = digits.whole(match["number"])
+        if frame is None or number is None:
+            continue
+        # One frame without a name shows as much as fifty of them.
+        if number and found and frame == found[-1].frame == NativeFrame(None, None):
+            continue
+        found.append(FrameLine(number, match.start(), frame))
+    return found
+
+
+def _numbered_frame(text: str) -> NativeFrame | None:
+    if patterns.compile(_OF_GDB).search(text):
+        return None
+    address = patterns.compile(_ADDRESS).match(text)
+    rest = patterns.compile(_EXTRAS).sub("", text[address.end() :] if address else text).strip()
+    if address and text.startswith("pc ") and (first := patterns.compile(_MODULE_FIRST).match(rest)):
+        function = first["function"]
+        name = qualified_name(function) if function and not function.startswith("BuildId") else None
+        return NativeFrame(base_name(first["module"]), name, digits.whole(first["offset"]))
+    module = offset = source = None
+    if placed := patterns.compile(_IN_MODULE).search(rest):
+        # `function+0x1f` alone is no module
+        if (
+            rest[placed.start() : placed.start() + 2].strip()[:1] in ("(", "<")
+            or "/" in placed["module"]
+            or "\\" in placed["module"]
+        ):
+            module, offset = base_name(placed["module"]), digits.whole(placed["offset"], 16)
+            rest = rest[: placed.start()].rstrip()
+    rest = patterns.compile(_NO_SOURCE).sub("", " " + rest).strip()
+    if line := patterns.compile(_SOURCE).search(rest):
+        source = f"{base_name(line['file'])}:{line['line']}"
+        rest = rest[: line.start()].rstrip()
+    if address is None and module is None and source is None:
+        return None
+    if module is None and patterns.compile(r"^/\S+$").match(rest):
+        return NativeFrame(base_name(rest), None, offset, source=source)
+    function = None if rest in _NO_NAME else qualified_name(patterns.compile(r" /\S+$").sub("", rest))
+    return NativeFrame(module, function, offset, source=source)
 
 
 # ---------------------------------------------------------------- mangled C++ names
