@@ -397,6 +397,18 @@ class RuntimeMessage(NamedTuple):
     offset: int = 0
 
 
+class Imports(NamedTuple):
+    """The packages that one piece of a program imports, in order: a session, a script, a command, a crashed stack.
+
+    `ends_there` says that nothing is seen to follow the last of them, neither another statement nor another prompt.
+    """
+
+    modules: tuple[str, ...]
+    ends_there: bool = False
+    place: Place | None = None
+    offset: int = 0
+
+
 def _of_tightest(parts: Sequence["Memory"], name: str) -> Any:
     """From the tightest limit: its size and its source belong together."""
     limits = [part for part in parts if part.limit_bytes is not None]
@@ -737,6 +749,7 @@ class Crash(NamedTuple):
     exceptions: Annotated[tuple[PythonException, ...], _all] = ()
     records: Annotated[tuple[LogRecord, ...], _all] = ()
     messages: Annotated[tuple[RuntimeMessage, ...], _all] = ()
+    imports: Annotated[tuple[Imports, ...], _all] = ()
     logs: Annotated[tuple[Log, ...], _all] = ()
     memory: Annotated[Memory, _merged] = Memory()
     resources: Annotated[Resources, _fullest] = Resources()

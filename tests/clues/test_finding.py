@@ -13,6 +13,7 @@ from triage.crash import (
     Crash,
     Environment,
     Fault,
+    Imports,
     Input,
     Library,
     Log,
@@ -584,3 +585,31 @@ def test_literals_of_the_index_change_nothing_but_the_work() -> None:
     crash = crash_of("well", "step 7 failed")
     written = clue({"log": r"step \d failed"})
     assert Facts(crash, {r"step \d failed": ("step ",)}).find(written.sought) == Facts(crash).find(written.sought)
+
+
+# imports
+
+GROUPS = ["tensorflow keras", "torch torchvision", "cv2"]
+
+
+def importing(*modules: str, ends_there: bool = True) -> Crash:
+    return crash_of("a line", exit="139", imports=(Imports(modules, ends_there, Place(0, 1)),))
+
+
+def test_packages_of_one_group_count_as_one() -> None:
+    seen = hit(importing("torch", "keras"), {"imports": {"packages": GROUPS, "several": True}})
+    assert dict(seen.values) == {"first": "torch", "second": "keras"}
+    assert is_absent(importing("torch", "torchvision"), {"imports": {"packages": GROUPS, "several": True}})
+    assert hit(importing("torch", "torchvision"), {"imports": {"packages": GROUPS, "several": False}})
+
+
+def test_the_last_import_must_be_one_of_those_asked_for() -> None:
+    last = {"imports": {"packages": GROUPS, "last": True}}
+    assert hit(importing("json", "cv2"), last)
+    assert is_absent(importing("cv2", "json"), last)
+    assert is_absent(importing("cv2", ends_there=False), last)
+    assert hit(importing("cv2", ends_there=False), {"imports": {"packages": GROUPS, "last": False}})
+
+
+def test_a_text_without_source_does_not_show_what_is_imported() -> None:
+    assert is_unseen(crash_of("a line", exit="139"), {"imports": {"packages": GROUPS}})

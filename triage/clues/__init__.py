@@ -22,6 +22,7 @@ _NAMES = (
     "memory",
     "environment",
     "process",
+    "imports",
     "any",
     "sequence",
     "thread",

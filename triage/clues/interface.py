@@ -99,6 +99,9 @@ class Kind:
     needs: Mapping[str, Any] = {}
     """Further conditions on the mapping, as JSON Schema."""
 
+    fills: tuple[str, ...] = ()
+    """The placeholders of a fix that its hits may fill, besides the named groups of patterns."""
+
     least_inner = 0
     """The least number of clues in a combinator; 0 for all other kinds."""
 

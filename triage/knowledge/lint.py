@@ -195,6 +195,7 @@ def _test_problems(signature: Signature) -> Iterator[_Entry]:
 
 def _placeholder_problems(signature: Signature, computed: Mapping[str, Iterable[str]]) -> Iterator[_Entry]:
     groups = {name for _, clue in _all_clues(signature) for _, p in patterns_of(clue) for name in _GROUP.findall(p)}
+    groups.update(name for _, clue in _all_clues(signature) for name in KINDS[clue.kind].fills)
     for number, fix in enumerate(signature.fix):
         for name in _PLACEHOLDER.findall(" ".join((fix.do, fix.verify, *fix.run.values()))):
             needs = {name} if name not in computed else set(computed[name])

@@ -17,6 +17,7 @@ from triage.crash import (
     Environment,
     ExitStatus,
     Fault,
+    Imports,
     NativeFrame,
     PythonException,
     RuntimeMessage,
@@ -38,6 +39,7 @@ NOT_WRITTEN: dict[type, dict[str, str]] = {
         "others": "other_crashes",
     },
     PythonException: {"offset": "a place in the normalised text, which only triage has"},
+    Imports: {"offset": "a place in the normalised text, which only triage has"},
     RuntimeMessage: {"offset": "a place in the normalised text, which only triage has"},
     Reliability: {"least": "from"},
 }

@@ -6,7 +6,17 @@ from collections.abc import Iterator
 
 from triage.crash import OS, Crash, ExitStatus, Gap, Input, Log, Memory, Process, merge_environment, merge_memory
 from triage.readers.interface import Stream
-from triage.readers.log import containers, ends, environment, layout, program, remarks, tensorflow_log, tracebacks
+from triage.readers.log import (
+    containers,
+    ends,
+    environment,
+    imports,
+    layout,
+    program,
+    remarks,
+    tensorflow_log,
+    tracebacks,
+)
 from triage.readers.log.lines import LONGEST_LINE, read_lines
 
 
@@ -61,6 +71,7 @@ def _crash_of(run: ends.Run, entry: Input) -> Crash:
         exceptions=exceptions,
         records=tensorflow_log.records(log),
         messages=tuple(sorted(messages, key=lambda message: message.offset)),
+        imports=imports.extract(log, process.threads),
         logs=(log,),
         memory=merge_memory([*memory, *(facts.memory for facts in reported)]),
         environment=merge_environment(

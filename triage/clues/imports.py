@@ -1,0 +1,79 @@
+"""Looks at what the program imports, where a text or a stack shows it.
+
+imports: {packages: [tensorflow keras, torch torchvision, cv2], several: true, last: true}
+imports: {packages: [tensorflow keras], last: true}  # the last thing that it did
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from triage.clues.findings import ABSENT, UNSEEN, Finding, Hit
+from triage.clues.interface import At, Field, Kind, Request
+from triage.crash import Place
+from triage.phrases import Phrase, quote
+
+if TYPE_CHECKING:
+    from triage.clues.facts import Facts
+    from triage.clues.syntax import Written
+
+
+class ImportsSeen(NamedTuple):
+    """Imports of packages; those in one group share their native libraries and count as one.
+
+    `several` asks for two groups, or for one alone; `last` for nothing after them, or for something.
+    """
+
+    packages: tuple[tuple[str, ...], ...]
+    several: bool | None = None
+    last: bool | None = None
+
+
+class ImportsKind(Kind):
+    """What it loads."""
+
+    form = ImportsSeen
+    background = 0.03
+    request = Request("log", "run again with log")
+    fields: Mapping[str, Field] = {
+        "packages": Field("texts", "Top-level names; those in one text, between spaces, count as one package."),
+        "several": Field("yes or no", "Two or more of these packages are imported; false: only one of them is."),
+        "last": Field("yes or no", "Nothing is seen to follow the imports; false: the program went on."),
+    }
+    needs: Mapping[str, Any] = {"required": ["packages"]}
+    # Only names that the signature itself lists, so that a command may use them.
+    fills = ("first", "second")
+    # Few reports show a program's source.
+    often_unknown = True
+
+    def parse(self, written: "Written") -> ImportsSeen:
+        fields = written.fields(*self.fields)
+        if "packages" not in fields:
+            raise written.refused("an imports clue names packages", "{packages: [tensorflow keras, torch]}")
+        groups = tuple(tuple(text.split()) for text in fields["packages"].texts())
+        return ImportsSeen(groups, fields.yes_or_no("several"), fields.yes_or_no("last"))
+
+    def find(self, sought: ImportsSeen, facts: "Facts", after: At) -> Finding:
+        group_of = {name: number for number, group in enumerate(sought.packages) for name in group}
+        for imports in facts.crash.imports:
+            named: dict[int, str] = {}
+            for module in imports.modules:
+                if module in group_of:
+                    named.setdefault(group_of[module], module)
+            ends_there = imports.ends_there and imports.modules[-1] in group_of
+            if (
+                named
+                and (sought.several is None or sought.several == (len(named) > 1))
+                and (sought.last is None or sought.last == ends_there)
+            ):
+                return _hit(imports.place, imports.offset, list(named.values()))
+        return ABSENT if facts.crash.imports else UNSEEN
+
+
+def _hit(place: Place | None, offset: int, names: list[str]) -> Hit:
+    """The packages are the values `first` and `second`: of two or more, the last two that were loaded."""
+    values = {"second": quote(names[-1])} | ({"first": quote(names[-2])} if len(names) > 1 else {})
+    listed = [part for name in names for part in (", ", quote(name))][1:]
+    return Hit(place, Phrase.of("it imports ", *listed), (place.input if place else 0, offset), values)
+
+
+KIND = ImportsKind()
