@@ -248,16 +248,20 @@ def _roots(signatures: Sequence[Signature], matches: Matches) -> set[str]:
         if isinstance(finding, Hit) and weigh(clue, finding) >= TELLING and clue.kind != "exit"
     ]
     certain = {cause for cause, explained_by in telling if not explained_by}
-    return certain | {cause for cause, explained_by in telling if not certain.intersection(explained_by)}
+    return certain | {cause for cause, explained_by in telling if not _explanation(cause, explained_by, certain)}
+
+
+def _explanation(cause: str, explained_by: tuple[str, ...], roots: set[str]) -> str | None:
+    """The first root that explains a clue of this cause; `explained_by` names causes, or whole families."""
+    others = sorted(roots - {cause})
+    return next((root for name in explained_by for root in others if root == name or root.split(".")[0] == name), None)
 
 
 def _score(signature: Signature, matches: Matches, knowledge: Knowledge, roots: set[str]) -> Scored:
     weights = knowledge.calibration.weights
     terms = []
     for clue, finding in zip(signature.clues, matches.clues[signature.id], strict=True):
-        explained_by = next(
-            (cause for cause in clue.consequence_of if cause in roots and cause != signature.cause), None
-        )
+        explained_by = _explanation(signature.cause, clue.consequence_of, roots)
         if explained_by is not None and isinstance(finding, Hit):
             terms.append(Term(clue, finding, 0.0, explained_by))
         else:

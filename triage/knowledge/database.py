@@ -22,7 +22,8 @@ from triage.knowledge.calibration import (
     parse_calibration,
 )
 from triage.knowledge.claim import Claim, parse_claim
-from triage.knowledge.pack import CAUSES, PackData, Problem, our_directory
+from triage.knowledge.pack import CAUSES, PARTS, PackData, Problem, our_directory
+from triage.knowledge.parts import parts_over, with_parts
 from triage.knowledge.signature import Signature, parse_signature
 
 UNKNOWN_CAUSE_PRIOR = 0.002
@@ -59,6 +60,7 @@ class Knowledge(NamedTuple):
     calibration: Calibration = UNFITTED
     claims: tuple[Claim, ...] = ()
     distributions: Mapping[str, Any] = MappingProxyType({})
+    parts: Mapping[str, str] = MappingProxyType({})
 
     def status_page(self, status: ExitStatus | None) -> Mapping[str, Any]:
         """The page of an exit status, or of its fast-fail subcode where there is one; empty where there is none."""
@@ -118,7 +120,8 @@ def _lay_over(below: Knowledge, pack: PackData) -> Knowledge:
     calibration = below.calibration if is_private else parse_calibration(pack.tables.get("calibration", {}))
     own_calibration = UNFITTED if is_private else calibration
     causes = {**below.causes, **_causes(pack, own_calibration)}
-    own = _signatures(pack, causes, own_calibration, is_private, problems)
+    parts = _parts(pack, below.parts, problems)
+    own = _signatures(pack, parts, causes, own_calibration, is_private, problems)
     claims = _claims(pack, is_private, problems)
     disabled = set(pack.tables.get("pack", {}).get("disables") or ())
     noise, pages = pack.tables.get("noise", {}), pack.tables.get("explanations", {})
@@ -144,7 +147,16 @@ def _lay_over(below: Knowledge, pack: PackData) -> Knowledge:
         calibration=calibration,
         claims=(*below.claims, *claims),
         distributions=_rows_added(below.distributions, pack.tables.get("distributions", {})),
+        parts=parts,
     )
+
+
+def _parts(pack: PackData, below: Mapping[str, str], problems: list[Problem]) -> Mapping[str, str]:
+    try:
+        return parts_over(below, pack.tables.get(PARTS, {}))
+    except SignatureError as error:
+        problems.append(_located(pack, PARTS, error))
+        return below
 
 
 def _causes(pack: PackData, calibration: Calibration) -> dict[str, Cause]:
@@ -155,12 +167,17 @@ def _causes(pack: PackData, calibration: Calibration) -> dict[str, Cause]:
 
 
 def _signatures(
-    pack: PackData, causes: Mapping[str, Cause], calibration: Calibration, is_private: bool, problems: list[Problem]
+    pack: PackData,
+    parts: Mapping[str, str],
+    causes: Mapping[str, Cause],
+    calibration: Calibration,
+    is_private: bool,
+    problems: list[Problem],
 ) -> dict[str, Signature]:
     signatures = {}
     for id, data in pack.signatures.items():
         try:
-            signature = parse_signature(id, pack.name, data)
+            signature = parse_signature(id, pack.name, with_parts(data, parts))
             if signature.cause not in causes:
                 instead = "a slug that 'triage signatures list --causes' prints"
                 raise SignatureError(("cause",), f"unknown cause '{signature.cause}'", instead)

@@ -13,7 +13,7 @@ from triage.clues.interface import Clue
 from triage.crash import Log
 from triage.knowledge.complexity import exponential
 from triage.knowledge.database import Knowledge
-from triage.knowledge.pack import PackData, Problem
+from triage.knowledge.pack import PARTS, PackData, Problem
 from triage.knowledge.pack_files import line_of
 from triage.knowledge.signature import Signature, is_of_frameworks
 
@@ -83,6 +83,7 @@ def lint(
         problems += [_place(pack, signature.id, *entry) for entry in found]
     problems += _duplicates(pack, own)
     problems += _table_problems(pack, knowledge)
+    problems += _part_problems(pack, knowledge)
     problems += _claim_problems(pack, knowledge)
     return problems
 
@@ -132,8 +133,9 @@ def _clue_problems(signature: Signature, knowledge: Knowledge) -> Iterator[_Entr
 
 
 def _one_clue(path: tuple[str | int, ...], clue: Clue, knowledge: Knowledge) -> Iterator[_Entry]:
+    families = {cause.split(".")[0] for cause in knowledge.causes}
     for cause in clue.consequence_of:
-        if cause not in knowledge.causes:
+        if cause not in knowledge.causes and cause not in families:
             yield (
                 (*path, "consequence_of"),
                 f"unknown cause '{cause}'",
@@ -307,6 +309,22 @@ def _table_problems(pack: PackData, knowledge: Knowledge) -> Iterator[Problem]:
             for what, instead in pattern_problems("log", pattern):
                 file = directory / "noise.yaml"
                 yield Problem(str(file), line_of(file, (table, number)), what, instead)
+
+
+def _part_problems(pack: PackData, knowledge: Knowledge) -> Iterator[Problem]:
+    """Shared parts of patterns that nothing uses, or that catch what only the signature knows a name for."""
+    file = Path(pack.directory) / f"{PARTS}.yaml"
+    table = pack.tables.get(PARTS, {})
+    users = [*table.values(), *(str(data) for data in pack.signatures.values())]
+    for name in table:
+        pattern = knowledge.parts.get(name, "")
+        line = line_of(file, (name,))
+        if not any(f"{{{name}}}" in str(user) for user in users):
+            yield Problem(str(file), line, f"no pattern uses {{{name}}}", "it into one, or remove it")
+        if refused := patterns.check(pattern):
+            yield Problem(str(file), line, f"RE2 does not take {pattern!r}: {refused}")
+        elif _GROUP.search(pattern):
+            yield Problem(str(file), line, f"{{{name}}} names a group", f"the group around it: (?P<file>{{{name}}})")
 
 
 def _stale_counts(pack: PackData, knowledge: Knowledge) -> Iterator[Problem]:

@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 
 # The file with a family's causes is FAMILY/causes.yaml, so no signature can have that name.
 CAUSES = "causes"
+# The table of the parts that several patterns share.
+PARTS = "parts"
 
 
 class Problem(NamedTuple):

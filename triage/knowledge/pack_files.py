@@ -17,12 +17,12 @@ import yaml
 from triage import patterns
 from triage.clues import patterns_of
 from triage.clues.interface import Clue, SignatureError
-from triage.knowledge.pack import CAUSES, PackData, Problem, our_directory
+from triage.knowledge.pack import CAUSES, PARTS, PackData, Problem, our_directory
 from triage.knowledge.signature import Signature
 
 SCHEMA = 1
 # Files at the top of a pack that are not signatures.
-TABLES = ("pack", CAUSES, "noise", "explanations", "documents", "versions", "distributions", "calibration")
+TABLES = ("pack", CAUSES, PARTS, "noise", "explanations", "documents", "versions", "distributions", "calibration")
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 # A package with its extras and versions, as pip takes it.
 _REQUIREMENT = r"[A-Za-z0-9][A-Za-z0-9._-]*(?:\[[\w,-]+\])?(?:[<>=!~]=?[\w.*]+(?:,[<>=!~]=?[\w.*]+)*)?"
