@@ -13,7 +13,7 @@ from triage.clues.interface import Clue
 from triage.crash import Log
 from triage.knowledge.complexity import exponential
 from triage.knowledge.database import Knowledge
-from triage.knowledge.pack import PackData, Problem
+from triage.knowledge.pack import NOTICES, PackData, Problem
 from triage.knowledge.pack_files import line_of
 from triage.knowledge.signature import Signature
 
@@ -83,6 +83,7 @@ def lint(
     problems += _duplicates(pack, own)
     problems += _table_problems(pack, knowledge)
     problems += _claim_problems(pack, knowledge)
+    problems += _notice_problems(pack, knowledge)
     return problems
 
 
@@ -298,6 +299,22 @@ def _table_problems(pack: PackData, knowledge: Knowledge) -> Iterator[Problem]:
             for what, instead in pattern_problems("log", pattern):
                 file = directory / "noise.yaml"
                 yield Problem(str(file), line_of(file, (table, number)), what, instead)
+
+
+def _notice_problems(pack: PackData, knowledge: Knowledge) -> Iterator[Problem]:
+    """Patterns that would explain anything away, and notices that do not know their own lines."""
+    for id in pack.tables.get(NOTICES, {}):
+        notice = knowledge.notices.get(id)
+        if notice is None:
+            continue  # named among the knowledge's problems
+        source, _, name = id.partition("/")
+        file = Path(pack.directory) / NOTICES / f"{source}.yaml"
+        for number, pattern in enumerate(notice.match):
+            for what, instead in pattern_problems("log", pattern):
+                yield Problem(str(file), line_of(file, (name, "match", number)), what, instead)
+        if not any(patterns.compile(pattern).search(line) for pattern in notice.match for line in notice.lines):
+            what = f"no pattern of {id} finds any of its own lines"
+            yield Problem(str(file), line_of(file, (name, "lines")), what, "a line as it is printed")
 
 
 def _stale_counts(pack: PackData, knowledge: Knowledge) -> Iterator[Problem]:

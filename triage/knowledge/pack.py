@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 
 # The file with a family's causes is FAMILY/causes.yaml, so no signature can have that name.
 CAUSES = "causes"
+# The folder with the notices, one file a source.
+NOTICES = "notices"
 
 
 class Problem(NamedTuple):
