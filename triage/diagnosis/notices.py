@@ -45,7 +45,7 @@ _ONLY_A_PREFIX = r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+: [IWE](?: [\w/\\.+-]*(?:
 _GOES_ON = r"^[ \t]*[a-z0-9_/.,;:)\]'\"-]"
 _BEGINS = r"^\d{4}-\d\d-\d\d|^\d\d:\d\d|\.(?:cc|h|py):\d+[\]:]"
 _WARNS = r"Warning: \S"
-_LEVEL = r"(?:^|[\s:|])([IWE])(?: [\w/\\.+-]*\.(?:cc|h|py):\d+\]|\d{4} \d\d:\d\d:\d+\.)|\b(ERROR|Error|WARN|Warn)"
+_LEVEL = r"(?:^|[\s:|])([IWE])(?: [\w/\\.+-]*\.(?:cc|h|py):\d+\]|\d{4} \d\d:\d\d:\d+\.)|(ERROR|Error|WARN|Warn)"
 _LEVELS = {"E": 0, "ERROR": 0, "Error": 0, "W": 1, "WARN": 1, "Warn": 1}
 _QUIET = 2
 
@@ -80,7 +80,7 @@ class Explained:
         return any(
             _level(lines.texts[number]) < _QUIET and not lines.notices[number].fallback
             for lines in self._lines.values()
-            for number in lines.heads
+            for number in lines.notices
         )
 
     @cached_property
@@ -96,7 +96,7 @@ class Explained:
             lines = self._lines[log.input]
             for number, notice in sorted(lines.notices.items()):
                 first.setdefault(notice.id, (notice, log, number))
-                counts[notice.id] = counts.get(notice.id, 0) + (number in lines.heads)
+                counts[notice.id] = counts.get(notice.id, 0) + lines.is_head(number)
         ranked = sorted(
             (HARMS.index(notice.harm), _level(self._lines[log.input].texts[number]), at, notice, log, number)
             for at, (notice, log, number) in enumerate(first.values())
@@ -145,8 +145,6 @@ class _Lines:
         self.starts = [offset for offset, _ in log.lines()]
         self.notices: dict[int, Notice] = {}
         self.harmless: set[int] = set()
-        self.heads: set[int] = set()
-        """The lines with which a notice begins, so that a broken one counts once."""
         self._find()
 
     def at(self, offset: int) -> int:
@@ -182,12 +180,16 @@ class _Lines:
             self._take_fragments(own)
             self._go_on()
 
-    def _add(self, number: int, notice: Notice, head: bool = True) -> None:
+    def is_head(self, number: int) -> bool:
+        """Whether a notice begins with this line, so that a broken one counts once."""
+        above = self.notices.get(number - 1)
+        same = above is not None and above.id == self.notices[number].id
+        return not same or patterns.compile(f"{_BEGINS}|{_LEVEL}").search(self.texts[number]) is not None
+
+    def _add(self, number: int, notice: Notice) -> None:
         if number not in self.notices:
             self.notices[number] = notice
             self.harmless.add(number)
-            if head:
-                self.heads.add(number)
 
     @property
     def _left(self) -> list[int]:
@@ -207,9 +209,8 @@ class _Lines:
                     first = bisect_right(starts, match.start()) - 1
                     last = bisect_right(starts, match.end() - 1) - 1
                     if first < last < first + 4:
-                        self._add(first, notice)
-                        for number in range(first + 1, last + 1):
-                            self._add(number, notice, head=False)
+                        for number in range(first, last + 1):
+                            self._add(number, notice)
 
     def _take_fragments(self, notices: Sequence[Notice]) -> None:
         """Lines that are a part of a notice: the paste began, ended or was broken in the middle of it."""
@@ -218,7 +219,7 @@ class _Lines:
             if patterns.compile(_ONLY_A_PREFIX).search(text):
                 self.harmless.add(number)
             elif notice := _of_fragment(text, notices):
-                self._add(number, notice, head=number - 1 not in self.notices)
+                self._add(number, notice)
 
     def _go_on(self) -> None:
         """The rest of a broken line, where it is neither a message of its own nor anybody's last words.
@@ -234,7 +235,7 @@ class _Lines:
             if (patterns.compile(_WARNS).search(line) and text.startswith("  ") and not text.startswith("  File ")) or (
                 len(line) >= max(_WRAPPED, longest - 2) and _goes_on(text)
             ):
-                self._add(number, above, head=False)
+                self._add(number, above)
 
 
 def _goes_on(text: str) -> bool:

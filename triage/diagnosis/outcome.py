@@ -143,8 +143,9 @@ def _survivable(crash: Crash) -> Iterator[_Trouble]:
     """Exceptions, and what launchers and people say: a program may have caught or outlived them."""
     ignored = _ignored(crash)
     for error in crash.exceptions:
-        if error.place not in ignored:
-            yield _Trouble((error.place.input if error.place else 0, error.offset), Ground("exception", error.place))
+        at = (error.place.input if error.place else 0, error.offset)
+        if not _is_within(at, ignored):
+            yield _Trouble(at, Ground("exception", error.place))
     for message in crash.messages:
         if message.kind not in _FINAL:
             yield _Trouble((message.place.input, message.offset), Ground(_SIGNS[message.kind], message.place))
@@ -154,39 +155,41 @@ def _is_settled(trouble: _Trouble, explained: Explained) -> bool:
     return trouble.ground.place is not None and explained.is_harmless(trouble.ground.place)
 
 
-def _ignored(crash: Crash) -> set[Place | None]:
-    """The exceptions that Python printed and ignored: a destructor raised them, and the program went on."""
-    return {
-        error.place for log in crash.logs if _IGNORED in log.text for error in crash.exceptions if _under(log, error)
-    }
+def _ignored(crash: Crash) -> list[tuple[_At, _At]]:
+    """Where Python printed an exception and ignored it: a destructor raised it, and the program went on."""
+    return [
+        ((log.input, begin), (log.input, error.offset + len(log.line(error.offset))))
+        for log in crash.logs
+        if _IGNORED in log.text
+        for error in crash.exceptions
+        if error.place is not None and error.place.input == log.input
+        if (begin := _begin_of_ignored(log, error)) is not None
+    ]
 
 
-def _under(log: Log, error: PythonException) -> bool:
-    """Whether an exception stands in the block below the words with which Python ignores one."""
-    if error.place is None or error.place.input != log.input:
-        return False
+def _begin_of_ignored(log: Log, error: PythonException) -> int | None:
+    """Where the words stand with which Python ignores an exception, if it is in the block below them."""
     begin = log.text.rfind(_IGNORED, 0, error.offset + 1)
-    between = log.text[begin : error.offset].split("\n")[1:] if begin >= 0 else ["x"]
-    return begin >= 0 and all(not line or line[0] in " \t" or line.startswith("Traceback") for line in between)
+    between = log.text[begin : error.offset].split("\n")[1:]
+    is_below = all(not line or line[0] in " \t" or line.startswith("Traceback") for line in between)
+    return begin if begin >= 0 and is_below else None
+
+
+def _is_within(at: _At, spans: list[tuple[_At, _At]]) -> bool:
+    return any(start <= at <= stop for start, stop in spans)
 
 
 def _telling(ranking: Ranking, explained: Explained, crash: Crash) -> list[_Trouble]:
-    """Lines of level E and lines that weigh for a cause, unless a notice explains them."""
+    """Lines of level E and lines that weigh for a cause, unless a notice explains them or they are an exception."""
+    exceptions = {error.place for error in crash.exceptions}
     found = [
         _Trouble((record.place.input, record.offset), Ground("word of failure", record.place))
         for record in crash.records
         if record.severity == "E" and not explained.covers_place(record.place)
     ]
-    for scored in ranking.scored:
-        for term in scored.hits:
-            hit = term.finding
-            if (
-                isinstance(hit, Hit)
-                and term.weight >= WORTH_A_LOOK
-                and hit.place
-                and not explained.is_harmless(hit.place)
-            ):
-                found.append(_Trouble(hit.at, Ground("word of failure", hit.place)))
+    for hit in (term.finding for scored in ranking.scored for term in scored.hits if term.weight >= WORTH_A_LOOK):
+        if isinstance(hit, Hit) and hit.place and hit.place not in exceptions and not explained.is_harmless(hit.place):
+            found.append(_Trouble(hit.at, Ground("word of failure", hit.place)))
     return found
 
 
@@ -213,8 +216,10 @@ def _life_after(facts: Facts, knowledge: Knowledge, explained: Explained, after:
         return None
     (_, offset), log = last
     below = log.text.find("\n", offset)
+    ignored = _ignored(facts.crash)
     for match in patterns.compile(_AN_END).finditer(log.text[below:] if below >= 0 else ""):
-        if not explained.covers(log, below + match.start()):
+        at = below + match.start()
+        if not explained.covers(log, at) and not _is_within((log.input, at), ignored):
             return None
     return log.place(offset)
 
@@ -236,9 +241,10 @@ def _is_explained(crash: Crash, explained: Explained) -> bool:
 def word_of_failure(crash: Crash, explained: Explained) -> Place | None:
     """The first line that may speak of a failure and is not explained; the head of a stack only if all else is."""
     head: Place | None = None
+    ignored = _ignored(crash)
     for log in crash.logs:
         for match in patterns.compile(FAILURE_WORDS).finditer(log.text):
-            if explained.covers(log, match.start()):
+            if explained.covers(log, match.start()) or _is_within((log.input, match.start()), ignored):
                 continue
             place = log.place(match.start())
             if not patterns.compile(_HEAD_OF_A_STACK).search(log.line(match.start())):
