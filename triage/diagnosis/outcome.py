@@ -218,8 +218,8 @@ def _life_after(facts: Facts, knowledge: Knowledge, explained: Explained, after:
     below = log.text.find("\n", offset)
     ignored = _ignored(facts.crash)
     for match in patterns.compile(_AN_END).finditer(log.text[below:] if below >= 0 else ""):
-        at = below + match.start()
-        if not explained.covers(log, at) and not _is_within((log.input, at), ignored):
+        word = below + match.start()
+        if not explained.covers(log, word) and not _is_within((log.input, word), ignored):
             return None
     return log.place(offset)
 
