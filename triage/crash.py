@@ -34,6 +34,8 @@ OS = Literal["linux", "windows", "macos", "ios"]
 Severity = Literal["I", "W", "E", "F"]
 Grade = Literal["reproduced", "confirmed", "documented", "claimed", "different", "partly", "untested", "refuted"]
 Risk = Literal["low", "medium", "high"]
+# What a frightening line that ends nothing costs, the worst first; `check`: it depends, and the person should look.
+Harm = Literal["check", "no-gpu", "feature-off", "slower", "numbers-differ", "none"]
 # What of a crash may or may not be visible.
 Observable = Literal[
     "exit status",
@@ -596,6 +598,7 @@ Lacking = Literal[
     "dump",
     "patterns",
     "signature",
+    "end",
 ]
 Obstacle = Literal[
     "not-told",
@@ -633,6 +636,7 @@ Remedy = Literal[
     "run-with-full-dump",
     "run-again",
     "give-exit-code",
+    "give-the-end",
     "give-executable",
     "give-pe-dir",
     "full-dump",
@@ -698,6 +702,7 @@ _HEADINGS: Mapping[Lacking, str] = {
     "unloaded libraries": "unloaded libraries",
     "process": "the process",
     "signature": "signature skipped",
+    "end": "how it ended",
 }
 _IN_PART = ("left-out", "long-lines", "cut-off", "damaged")
 

@@ -42,13 +42,16 @@ from triage.phrases import Phrase, quoting
 from triage.report import (
     Diagnosis,
     FixStep,
+    Ground,
     NearMiss,
     OtherCrash,
+    Outcome,
     Question,
     RefutedClaim,
     Reliability,
     Report,
     RuledOut,
+    SeenNotice,
 )
 
 # Names that say nothing about a person.
@@ -143,8 +146,11 @@ _OURS: dict[type, tuple[str, ...]] = {
     PythonException: ("link",),
     Question: ("would_separate", "answers"),
     Reliability: Reliability._fields,
+    Ground: Ground._fields,
+    Outcome: Outcome._fields,
     Report: ("version", "signatures", "packs", "verdict", "summary", "topic", "redactions", "reliability"),
     RuledOut: ("cause",),
+    SeenNotice: ("id", "who", "means", "harm", "cost", "silence", "becomes"),
     RuntimeMessage: ("kind",),
 }
 

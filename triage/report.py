@@ -2,7 +2,7 @@
 
 from typing import Final, Literal, NamedTuple
 
-from triage.crash import Command, Crash, Grade, Observable, Place, Risk
+from triage.crash import Command, Crash, Grade, Harm, Observable, Place, Risk
 
 Verdict = Literal["diagnosed", "uncertain", "unknown", "no-crash"]
 DIAGNOSED: Final = "diagnosed"
@@ -13,6 +13,66 @@ NO_CRASH: Final = "no-crash"
 
 # What the answer to a question would show: evidence that a clue needs, or the log that was hidden while triage ran it.
 EvidenceKind = Literal[Observable, "hidden log"]
+
+
+# Did anything die? `not-told` is an answer of its own: nothing shows how it ended.
+End = Literal["died", "hung", "lived", "not-told"]
+# What the answer rests on. Of a death: a status, an uncaught exception, a crashed thread, a fatal line, a kill for
+# memory, the last words of a runtime or a sanitizer, words of a launcher or a person. Of a hang: a timeout, words.
+# Of life: exit code 0, a line that only a living program prints, nothing but lines that are explained; or that somebody
+# stopped a healthy program. Of neither: a line that may tell what went wrong.
+Sign = Literal[
+    "failing status",
+    "exception",
+    "crashed thread",
+    "fatal line",
+    "killed for memory",
+    "last words",
+    "sanitizer",
+    "launcher",
+    "person",
+    "timeout",
+    "hang",
+    "exit 0",
+    "sign of life",
+    "only notices",
+    "stopped by hand",
+    "word of failure",
+    "part not read",
+]
+
+
+class Ground(NamedTuple):
+    """One thing that an outcome rests on, and where it was read."""
+
+    sign: Sign
+    place: Place | None = None
+
+
+class Outcome(NamedTuple):
+    """Whether anything died, decided once after merging, before any cause is weighed."""
+
+    end: End
+    because: tuple[Ground, ...] = ()
+
+
+class SeenNotice(NamedTuple):
+    """A frightening line of the input that ends nothing, explained; equal ones are folded.
+
+    `text` is the first such line (a Phrase), `times` how often it is there. `becomes` is the cause for which the same
+    line would be the root.
+    """
+
+    id: str
+    text: str
+    place: Place | None
+    times: int
+    who: str
+    means: str
+    harm: Harm
+    cost: str
+    silence: str
+    becomes: str | None = None
 
 
 class Evidence(NamedTuple):
@@ -124,6 +184,8 @@ class Report(NamedTuple):
     reliability: Reliability | None = None
     nearest: tuple[NearMiss, ...] = ()
     hearsay: tuple[RefutedClaim, ...] = ()
+    outcome: Outcome = Outcome("not-told")
+    notices: tuple[SeenNotice, ...] = ()
 
 
 class OtherCrash(NamedTuple):

@@ -34,9 +34,10 @@ from triage.crash import (
     Thread,
 )
 from triage.diagnosis import diagnose
-from triage.diagnosis.verdict import SURE, interrupted, with_all_gaps
+from triage.diagnosis.outcome import interrupted
+from triage.diagnosis.verdict import SURE, with_all_gaps
 from triage.knowledge.database import Knowledge
-from triage.report import DIAGNOSED, NO_CRASH, UNCERTAIN, UNKNOWN, Report
+from triage.report import DIAGNOSED, NO_CRASH, UNCERTAIN, UNKNOWN, Outcome, Report
 
 RERUN = Command(("train.py", "--epochs", "3"))
 MEMORY = "host.out-of-memory"
@@ -483,7 +484,7 @@ def test_advice_to_run_it_under_triage_is_not_given_after_such_a_run():
 
 
 def missing(crash: Crash) -> str:
-    return "\n".join(sentences(with_all_gaps(crash, known({"a/a": signature_data()})).gaps))
+    return "\n".join(sentences(with_all_gaps(crash, Outcome("died"), known({"a/a": signature_data()})).gaps))
 
 
 def test_where_an_exception_ended_it_no_native_stack_is_missed():

@@ -15,9 +15,10 @@ from triage.crash import Command, Crash, Gap, LeftOut, LogRecord, Memory, Place,
 from triage.diagnosis import diagnose
 from triage.diagnosis.verdict import SURE, with_all_gaps
 from triage.knowledge.database import Knowledge
-from triage.report import DIAGNOSED, NO_CRASH, UNCERTAIN, UNKNOWN, Report
+from triage.report import DIAGNOSED, NO_CRASH, UNCERTAIN, UNKNOWN, Outcome, Report
 
 NOISE = {"noise": ["a greeting of the library"], "life": [r"^Epoch \d+/\d+"]}
+DIED = Outcome("died")
 STRONG = {"id": "strong", "log": "the telling words", "p": 0.95, "b": 0.0005}
 WEAK = {"id": "weak", "log": "the vague words", "p": 0.8, "b": 0.01}
 
@@ -256,7 +257,7 @@ def test_a_healthy_log_with_exit_code_0_is_no_crash(log: Path) -> None:
 
 
 def test_what_the_inputs_do_not_hold_is_a_gap() -> None:
-    listed = " ".join(sentences(with_all_gaps(crash_of("x"), known({"a/a": signature_data()})).gaps))
+    listed = " ".join(sentences(with_all_gaps(crash_of("x"), DIED, known({"a/a": signature_data()})).gaps))
     for missing in ("exit status", "native stack", "Python stack", "memory"):
         assert missing in listed
 
@@ -264,9 +265,9 @@ def test_what_the_inputs_do_not_hold_is_a_gap() -> None:
 def test_what_the_inputs_do_hold_is_not_a_gap() -> None:
     thread = crashed_thread(native=("raise",), python=("train.py:main",))
     crash = crash_of("x", exit="139", threads=(thread,), memory=Memory(peak_bytes=1))
-    assert with_all_gaps(crash, known({"a/a": signature_data()})).gaps == ()
+    assert with_all_gaps(crash, DIED, known({"a/a": signature_data()})).gaps == ()
 
 
 def test_a_part_that_was_not_read_is_mentioned_first() -> None:
     gap = Gap("input", "left-out", detail="9 lines in the middle")
-    assert with_all_gaps(crash_of("x", gaps=(gap,)), known({})).gaps[0] == gap
+    assert with_all_gaps(crash_of("x", gaps=(gap,)), DIED, known({})).gaps[0] == gap

@@ -28,7 +28,18 @@ def indexed() -> Knowledge:
 
 def test_the_index_gives_the_same_knowledge_as_the_yaml(indexed: Knowledge) -> None:
     from_yaml = assemble([read_pack(our_directory(), "triage")])
-    parts = ("signatures", "causes", "noise", "life", "statuses", "exceptions", "documents", "digest", "problems")
+    parts = (
+        "signatures",
+        "causes",
+        "noise",
+        "life",
+        "statuses",
+        "exceptions",
+        "documents",
+        "digest",
+        "problems",
+        "notices",
+    )
     weighing = ("weights", "reliability", "cases")
     for part in parts:
         assert getattr(indexed, part) == getattr(from_yaml, part), part
@@ -49,6 +60,7 @@ def test_the_literals_are_those_that_matching_would_compute(indexed: Knowledge) 
 
 def test_every_pattern_over_logs_is_in_the_index(indexed: Knowledge) -> None:
     assert {*indexed.noise, *indexed.life} <= set(indexed.literals)
+    assert {pattern for notice in indexed.notices.values() for pattern in notice.match} <= set(indexed.literals)
     assert "Dst tensor is not initialized" in indexed.literals, "a pattern inside a combinator"
 
 

@@ -11,6 +11,7 @@ from conftest import LOGS
 from fixture_logs import EXITS, report_of
 
 import triage
+from triage.crash import Harm
 from triage.knowledge.database import Knowledge
 from triage.report import Report
 from triage.reports import markdown, text
@@ -139,10 +140,37 @@ def test_long_sentences_are_cut_only_where_the_screen_is_full(knowledge: Knowled
     assert "word39" not in on_screen(longer)["error"] and on_screen(longer)["error"].endswith("…")
 
 
-def test_of_a_healthy_run_there_is_nothing_to_tell_on_a_screen(knowledge: Knowledge) -> None:
+def test_of_a_healthy_run_a_screen_explains_its_notices_and_nothing_else(knowledge: Knowledge) -> None:
     report = triage.analyze(LOGS / "healthy" / "import_only-2.21.log", knowledge=knowledge)
     assert report.verdict == "no-crash"
-    assert [str(line) for line in text.layout(report, 80)][1:] == ["no-crash", ""]
+    shown = [str(line) for line in text.layout(report, 80)]
+    assert shown[0].startswith("Nothing died: 3 notices")
+    assert len(shown) <= 24
+    assert set(on_screen(report)) == {"", "notice", "more"}
+
+
+def test_the_most_frightening_notice_comes_first_and_equal_ones_are_folded(knowledge: Knowledge) -> None:
+    report = triage.analyze(LOGS / "quiet" / "healthy-2.4-cpu.log", knowledge=knowledge)
+    harms = [notice.harm for notice in report.notices]
+    assert harms[0] == "no-gpu" and harms == sorted(harms, key=get_args(Harm).index)
+    assert len({notice.id for notice in report.notices}) == len(report.notices)
+    section = next(one for one in outline(report).sections if one.kind == "notices")
+    assert section.items[0].priority == "essential"
+    assert all(item.parts[0].lead == "to silence it:" for item in section.items)
+
+
+def test_beside_a_failure_a_screen_has_no_room_for_notices(knowledge: Knowledge) -> None:
+    log = "oneDNN custom operations are on.\nBuilding\nsomething could not go on\n"
+    report = triage.analyze(log.encode(), knowledge=knowledge)
+    assert report.verdict == "unknown" and report.notices
+    assert "notice" not in on_screen(report)
+    assert "oneDNN custom operations" in text.render(report)
+
+
+def test_a_report_says_that_the_end_is_not_told_and_how_to_tell_it(knowledge: Knowledge) -> None:
+    report = triage.analyze(b"Epoch 1/5\n", knowledge=knowledge)
+    assert "last 30 lines" in on_screen(report)["ended"]
+    assert "last 30 lines" in markdown.render(report)
 
 
 def test_an_exception_that_the_program_survived_is_not_called_a_death(knowledge: Knowledge) -> None:

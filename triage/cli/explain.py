@@ -1,4 +1,4 @@
-"""`triage explain`: what a code, signal, exception, cause or signature means."""
+"""`triage explain`: what a code, signal, exception, cause, signature or frightening line means."""
 
 from __future__ import annotations
 
@@ -14,11 +14,15 @@ from triage.cli.stdio import say
 # A code such as -11 looks like an option to click.
 @click.command("explain", context_settings={"ignore_unknown_options": True})
 @click.argument(
-    "topic", nargs=-1, required=True, type=click.UNPROCESSED, metavar="CODE | SIGNAL | EXCEPTION | CAUSE | SIGNATURE"
+    "topic",
+    nargs=-1,
+    required=True,
+    type=click.UNPROCESSED,
+    metavar="CODE | SIGNAL | EXCEPTION | CAUSE | SIGNATURE | LINE",
 )
 @signatures_option
 def command(topic: tuple[str, ...], packs: tuple[str, ...]) -> None:
-    """Say what a code, signal, exception, cause or signature means.
+    """Say what a code, signal, exception, cause, signature or frightening line of a log means.
 
     \b
     triage explain -1073740791
@@ -27,6 +31,7 @@ def command(topic: tuple[str, ...], packs: tuple[str, ...]) -> None:
     triage explain SIGSEGV
     triage explain ResourceExhausted
     triage explain gpu.out-of-memory
+    triage explain "Unable to register cuFFT factory"
     """
     from triage.diagnosis.explain import UnknownTopic
     from triage.reports.terminal import show_page

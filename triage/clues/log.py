@@ -3,7 +3,7 @@ r"""Looks at the normalised log (RE2, `^` and `$` are line ends).
 log: 'Dst tensor is not initialized'
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from triage import patterns
@@ -77,14 +77,20 @@ class LogSearch:
                 return Hit(log.place(at), quote(log.line(at)), (log.input, at), caught(match))
         return None
 
+    def every(self, pattern: str, log: Log) -> Iterator[patterns.Match]:
+        """All matches of a pattern in one of the logs."""
+        return patterns.compile(pattern).finditer(log.text) if self._is_possible(pattern, log, 0) else iter(())
+
     def _match(self, log: Log, pattern: str, start: int) -> patterns.Match | None:
-        """The first match from an offset on; a pattern is not even compiled if the texts that it needs are missing."""
+        """The first match from an offset on."""
+        return patterns.compile(pattern).search(log.text, start) if self._is_possible(pattern, log, start) else None
+
+    def _is_possible(self, pattern: str, log: Log, start: int) -> bool:
+        """Whether the texts that a pattern needs are there; if they are not, it is not even compiled."""
         needles = self._wanted.get(pattern)
         if needles is None:
             needles = patterns.literals(pattern)
-        if needles and not any(self._may_hold(log, needle, start) for needle in needles):
-            return None
-        return patterns.compile(pattern).search(log.text, start)
+        return not needles or any(self._may_hold(log, needle, start) for needle in needles)
 
     def _may_hold(self, log: Log, needle: str, start: int) -> bool:
         """Whether a log may contain a text; for a short log, a set of its pieces answers that without a search."""

@@ -1,5 +1,5 @@
-"""Crash -> Report: match the signatures, rank the causes, reach a verdict, then say why, what to do and what else it
-could be."""
+"""Crash -> Report: match the signatures, rank the causes, decide whether anything died, reach a verdict, then say why,
+what to do and what else it could be."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from triage.crash import Crash
 from triage.diagnosis.alternatives import nearest, refuted_claims, ruled_out
 from triage.diagnosis.evidence import diagnoses_of
 from triage.diagnosis.next_steps import next_steps
+from triage.diagnosis.notices import Explained
+from triage.diagnosis.outcome import outcome_of
 from triage.diagnosis.ranking import match, rank
 from triage.diagnosis.verdict import reliability_of, summary_of, topic_of, verdict_of, with_all_gaps
 from triage.frames import stack_key
@@ -20,10 +22,13 @@ def diagnose(crash: Crash, knowledge: Knowledge, *, version: str, top: int = 5) 
     facts = Facts(crash, knowledge.literals)
     matches = match(facts, knowledge)
     ranking = rank(matches, knowledge, crash)
-    verdict = verdict_of(facts, knowledge, ranking)
+    explained = Explained(facts, knowledge)
+    outcome = outcome_of(facts, knowledge, ranking, explained)
+    verdict = verdict_of(crash, outcome, ranking)
     failed = verdict != NO_CRASH
     diagnoses = diagnoses_of(crash, knowledge, ranking, max(top, 1)) if failed else ()
-    seen = with_all_gaps(crash, knowledge)
+    notices = explained.seen if not failed or outcome.end == "not-told" else ()
+    seen = with_all_gaps(crash, outcome, knowledge)
     return Report(
         version=version,
         signatures=knowledge.digest,
@@ -32,7 +37,7 @@ def diagnose(crash: Crash, knowledge: Knowledge, *, version: str, top: int = 5) 
         stack_key=stack_key(crash),
         not_observable=tuple(gap.sentence for gap in seen.gaps),
         verdict=verdict,
-        summary=summary_of(crash, knowledge, verdict, diagnoses),
+        summary=summary_of(crash, outcome, notices, verdict, diagnoses),
         diagnoses=diagnoses,
         unknown_confidence=round(ranking.unknown, 4) if failed else 0.0,
         reliability=reliability_of(crash, knowledge, verdict, diagnoses),
@@ -41,6 +46,8 @@ def diagnose(crash: Crash, knowledge: Knowledge, *, version: str, top: int = 5) 
         hearsay=refuted_claims(facts, knowledge, diagnoses) if failed else (),
         next=next_steps(facts, knowledge, ranking, verdict) if failed else (),
         topic=topic_of(crash, knowledge, verdict, diagnoses),
+        outcome=outcome,
+        notices=notices,
         other_crashes=tuple(_in_short(other, knowledge, version) for other in crash.others),
     )
 

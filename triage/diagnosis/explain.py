@@ -1,5 +1,5 @@
-"""The pages of `triage explain` (an exit code, a signal, an exception, a cause, a family, a signature) and of `triage
-signatures sources`."""
+"""The pages of `triage explain` (an exit code, a signal, an exception, a cause, a family, a signature, a line that
+frightens) and of `triage signatures sources`."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ from typing import Any
 from triage import status as statuses
 from triage.clues.exit import ExitSeen
 from triage.clues.interface import Clue
-from triage.crash import Command, ExitStatus
+from triage.crash import Command, ExitStatus, Harm
 from triage.diagnosis.evidence import in_words, source_name
+from triage.diagnosis.notices import notice_of
 from triage.knowledge.database import Cause, Knowledge
+from triage.knowledge.notice import Notice
 from triage.knowledge.signature import GRADES, Signature
 from triage.report import Page
 
@@ -45,6 +47,9 @@ def explain(topic: str, knowledge: Knowledge) -> Page:
     name = _exception_name(wanted, knowledge)
     if name is not None:
         return _exception_page(name, knowledge)
+    notice = knowledge.notices.get(wanted) or notice_of(wanted, knowledge)
+    if notice is not None:
+        return _notice_page(notice, knowledge)
     raise UnknownTopic(topic, _near(wanted, knowledge))
 
 
@@ -70,7 +75,14 @@ def _exception_name(wanted: str, knowledge: Knowledge) -> str | None:
 
 def _near(wanted: str, knowledge: Knowledge) -> list[str]:
     also = [other for page in knowledge.exceptions.values() for other in page.get("also") or ()]
-    names = [*knowledge.causes, *knowledge.signatures, *knowledge.exceptions, *also, *statuses.known_names()]
+    names = [
+        *knowledge.causes,
+        *knowledge.signatures,
+        *knowledge.notices,
+        *knowledge.exceptions,
+        *also,
+        *statuses.known_names(),
+    ]
     by_lower = {name.lower(): name for name in names}
     near = difflib.get_close_matches(wanted.lower(), list(by_lower), n=3, cutoff=0.6)
     if not near:
@@ -167,6 +179,33 @@ def _signature_page(signature: Signature) -> Page:
     sections.append(("documented in", tuple(source_name(source) for source in signature.sources)))
     more = Command(("triage", "explain", signature.cause))
     return Page(f"{signature.id}  {signature.title}", tuple(sections), more)
+
+
+_HARMS: Mapping[Harm, str] = {
+    "none": "Harmless.",
+    "numbers-differ": "Results may differ a little.",
+    "slower": "It is slower than it could be.",
+    "feature-off": "A feature is off.",
+    "no-gpu": "The GPU is not used.",
+    "check": "It depends; look.",
+}
+
+
+def _notice_page(notice: Notice, knowledge: Knowledge) -> Page:
+    """What a frightening line means, what it costs, how to silence it, and of what it may be the root."""
+    sections: Sections = [
+        ("what is printed", notice.lines),
+        ("who prints it", (notice.who + (f" ({notice.versions})" if notice.versions else ""),)),
+        ("means", (notice.means,)),
+        ("what it costs", (notice.cost or _HARMS[notice.harm],)),
+        ("to silence it", (notice.silence,)),
+    ]
+    if notice.becomes:
+        root = f"{notice.becomes}: {knowledge.causes[notice.becomes].title}"
+        sections.append(("if something did fail, it may be the root", (root,)))
+    sections.append(("documented in", notice.sources))
+    more = Command(("triage", "explain", notice.becomes)) if notice.becomes else Command(("triage", "analyze", "LOG"))
+    return Page(f"{notice.id}  {_HARMS[notice.harm]}", tuple(sections), more)
 
 
 def _sentence(text: str) -> str:

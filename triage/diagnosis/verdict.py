@@ -1,57 +1,41 @@
-"""Did anything die, and how sure are we: the four verdicts, their sentence, and what could not be seen."""
+"""How sure are we: the four verdicts, their sentence, and what could not be seen."""
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator
 
 from triage import patterns
-from triage.clues.facts import Facts
-from triage.clues.findings import Hit
-from triage.crash import Crash, Gap, Place
+from triage.crash import Crash, Gap
 from triage.diagnosis.ranking import SURE, Ranking
 from triage.knowledge.database import Knowledge
-from triage.report import DIAGNOSED, NO_CRASH, UNCERTAIN, UNKNOWN, Diagnosis, Reliability, Verdict
+from triage.report import (
+    DIAGNOSED,
+    NO_CRASH,
+    UNCERTAIN,
+    UNKNOWN,
+    Diagnosis,
+    Outcome,
+    Reliability,
+    SeenNotice,
+    Verdict,
+)
 
-# A line that weighs this much for a cause is trouble, unless a sign of life follows it.
-WORTH_A_LOOK = 1.0
-# How far from the end of a log a person's own remark may be.
-_A_REMARK = 20
-# Words of a failure: a line with one of these is never passed over as harmless.
-_TROUBLE = (
-    r"(?i)error|exception|fail|abort|crash|kill|fault|fatal|panic|traceback|\bdie[ds]?\b|dead|terminat|can ?not|can't|"
-    r"could not|couldn't|unable|denied|refused|invalid|corrupt|missing|not found|no such|stuck|hang|hung|fr[eo]ez|"
-    r"frozen|restart|signal|dump|exit|memory|time ?out|timed out|stop|interrupt|wrong|problem|warn|broken|sanitizer|"
-    r"not recogni[sz]ed|unrecogni[sz]ed|undefined|critical|no matches|giving up|gave up|unknown command|unexpected|"
-    r"violation|illegal|nicht gefunden|falsch geschrieben|"
-    r"nothing happen|doesn't|not work|fehler|erreur|errore|\berro\b|ошибк|错误|錯誤|崩溃|エラー|오류|"
-    r"(?-i:^[EF]\d{4}\b|: [EF] \w)"
-)
-_HEAD_OF_A_STACK = r"(?i)traceback \(most recent call last\)|^\W*(?:stack )?traceback:?\W*$"
-# What a command prints that was only run to show something: a version, True or False, a list of devices.
-_PRINTED = (
-    r"^(?:(?:[Tt]ensor[Ff]low|TF|Keras)?(?: version)?:? ?v?\d+\.\d+[\w.+-]*|True|False|None|\[\]|"
-    r"\[PhysicalDevice\(.*\]|Num GPUs Available:\s+\d+|>>>.*|[\w@:~/.()\\-]*[$#%>] ?)$"
-)
-# Words with which people say that it did not go on, whatever the log shows above them.
-_SAID = (
-    r"(?i)\b(?:hangs?|hung|stuck|freez\w+|frozen|froze|crash(?:es|ed|ing)?|segfaults?|dies|died|killed|restarts|"
-    r"restarted|nothing happens|not responding|stops? (?:here|there|working))\b"
-)
 # Signals with which somebody ends a healthy program.
 _NOT_A_CRASH = {
     "SIGINT": "It was interrupted (SIGINT, Ctrl-C); nothing crashed.",
     "SIGQUIT": "It was ended by SIGQUIT (Ctrl-\\); nothing crashed.",
     "SIGPIPE": "It was ended by SIGPIPE, because nobody read its output any more; nothing crashed.",
 }
+# Words with which a program says that it has a GPU after all.
+_HAS_GPU = r"device:GPU:\d+ with [1-9]|physical_device:GPU:\d|[Cc]uda(?:Device)?\(id="
+_BY_KEYBOARD = "It was stopped from the keyboard (KeyboardInterrupt, Ctrl-C); nothing crashed."
 
 
-def verdict_of(facts: Facts, knowledge: Knowledge, ranking: Ranking) -> Verdict:
+def verdict_of(crash: Crash, outcome: Outcome, ranking: Ranking) -> Verdict:
     """diagnosed, uncertain, unknown or no-crash."""
-    crash = facts.crash
-    if crash.is_empty and crash.gaps:
-        return UNKNOWN
-    if crash.is_empty or (_was_seen_whole(crash) and nothing_died(facts, knowledge, ranking)):
+    if crash.is_empty:
+        return UNKNOWN if crash.gaps else NO_CRASH
+    if outcome.end == "lived":
         return NO_CRASH
     if not ranking.named:
         return UNKNOWN
@@ -61,113 +45,27 @@ def verdict_of(facts: Facts, knowledge: Knowledge, ranking: Ranking) -> Verdict:
     return UNKNOWN if ranking.unknown >= best else UNCERTAIN
 
 
-def _was_seen_whole(crash: Crash) -> bool:
-    """Whether no death can hide in a part that was not read; when we ran it ourselves, we know how it ended."""
-    return crash.rerun is not None or not crash.partly_read
-
-
-def nothing_died(facts: Facts, knowledge: Knowledge, ranking: Ranking) -> bool:
-    """Positive evidence that nothing died: exit code 0, signs of life to the end, or nothing but known noise."""
-    crash = facts.crash
-    if crash.exit is not None:
-        return not crash.exit.is_failure or interrupted(crash)
-    if crash.messages or any(thread.crashed for thread in crash.threads) or crash.memory.oom_kills:
-        return False
-    if any(record.severity == "F" for record in crash.records):
-        return False
-    last_trouble = _last_trouble(crash, knowledge, ranking)
-    if last_trouble is None:
-        return _lives_on(facts, knowledge, (-1, -1)) or _only_noise(crash, knowledge)
-    return _lives_on(facts, knowledge, last_trouble)
-
-
-def interrupted(crash: Crash) -> bool:
-    """Whether the person or the reader of its output ended it, and no other error was raised."""
-    if crash.exit is None or crash.exit.signal not in _NOT_A_CRASH:
-        return False
-    if crash.exit.signal != "SIGINT" and (crash.messages or any(record.severity == "F" for record in crash.records)):
-        return False
-    return all(error.short_type == "KeyboardInterrupt" for error in crash.exceptions)
-
-
-def _last_trouble(crash: Crash, knowledge: Knowledge, ranking: Ranking) -> tuple[int, int] | None:
-    """Where the last sign of trouble is: an exception, an error line that is not noise, or a telling line."""
-    troubles = [(e.place.input if e.place else 0, e.offset) for e in crash.exceptions]
-    for record in crash.records:
-        if record.severity == "E" and not is_noise(record.message, knowledge):
-            troubles.append((record.place.input, record.offset))
-    for scored in ranking.scored:
-        for term in scored.hits:
-            if isinstance(term.finding, Hit) and term.weight >= WORTH_A_LOOK and term.finding.place is not None:
-                troubles.append(term.finding.at)
-    return max(troubles, default=None)
-
-
-def _lives_on(facts: Facts, knowledge: Knowledge, after: tuple[int, int]) -> bool:
-    """Whether a line that only a living program prints follows, and nobody says below it that the program ended."""
-    if not any(facts.logs.first(pattern, after) for pattern in knowledge.life):
-        return False
-    last = deque((line for log in facts.crash.logs for _, line in log.lines()), maxlen=_A_REMARK)
-    for line in reversed(last):
-        if any(patterns.compile(pattern).search(line) for pattern in knowledge.life):
-            return True
-        if patterns.compile(_SAID).search(line) and not is_noise(line, knowledge):
-            return False
-    return True
-
-
-def _only_noise(crash: Crash, knowledge: Knowledge) -> bool:
-    """Whether the log is mostly start-up noise, and the other lines mention no trouble.
-
-    A last line of the program's own is not noise: it may be as far as the program got.
-    """
-    lines = [line for log in crash.logs for _, line in log.lines() if line.strip()]
-    others = [line for line in lines if not is_noise(line, knowledge)]
-    if 2 * len(others) > len(lines) or not lines:
-        return False
-    if lines[-1] in others and not patterns.compile(_PRINTED).search(lines[-1].strip()):
-        return False
-    return not any(patterns.compile(_TROUBLE).search(line) for line in others)
-
-
-def is_noise(line: str, knowledge: Knowledge) -> bool:
-    """Whether a line is known to say nothing about a crash."""
-    return any(patterns.compile(pattern).search(line) for pattern in knowledge.noise)
-
-
 def _any_trouble(crash: Crash) -> bool:
     errors = any(record.severity in "EF" for record in crash.records)
     return bool(errors or crash.exit or crash.exceptions or crash.messages or crash.threads or crash.memory.oom_kills)
 
 
-def _word_of_trouble(crash: Crash, knowledge: Knowledge) -> Place | None:
-    """The first line that may speak of a failure and is not noise; the head of a stack only if there is no other."""
-    head: Place | None = None
-    for log in crash.logs:
-        for match in patterns.compile(_TROUBLE).finditer(log.text):
-            line = log.line(match.start())
-            if is_noise(line, knowledge):
-                continue
-            place = log.place(match.start())
-            if not patterns.compile(_HEAD_OF_A_STACK).search(line):
-                return place
-            head = head or place
-    return head
-
-
-def summary_of(crash: Crash, knowledge: Knowledge, verdict: Verdict, diagnoses: tuple[Diagnosis, ...]) -> str:
+def summary_of(
+    crash: Crash,
+    outcome: Outcome,
+    notices: tuple[SeenNotice, ...],
+    verdict: Verdict,
+    diagnoses: tuple[Diagnosis, ...],
+) -> str:
     """The answer in one sentence."""
-    if verdict == NO_CRASH and interrupted(crash) and crash.exit:
-        return _NOT_A_CRASH[crash.exit.signal or ""]
     if verdict == NO_CRASH:
-        return "The input is empty." if crash.is_empty else "Nothing here says that a process died."
+        return _why_no_crash(crash, outcome, notices)
     if verdict == UNKNOWN and crash.is_empty:
         return "Nothing could be read, so nothing can be said."
     if verdict == UNKNOWN and crash.partly_read and not (crash.exit and crash.exit.is_failure):
         return "A part of the log was not read, and what was read does not name a cause."
     if verdict == UNKNOWN and not _any_trouble(crash):
-        place = _word_of_trouble(crash, knowledge)
-        if place is not None:
+        if place := next((ground.place for ground in outcome.because if ground.place), None):
             return f"No cause is recognised in here; line {place.line} may tell what went wrong."
         return "No error, no signal and no exit status in here: it ended well, or its end is missing."
     if verdict == UNKNOWN and _is_a_dump_without_a_death(crash):
@@ -183,6 +81,25 @@ def summary_of(crash: Crash, knowledge: Knowledge, verdict: Verdict, diagnoses: 
     return first.title + ("." if verdict == DIAGNOSED else f", perhaps ({first.confidence:.0%}).")
 
 
+def _why_no_crash(crash: Crash, outcome: Outcome, notices: tuple[SeenNotice, ...]) -> str:
+    if crash.is_empty:
+        return "The input is empty."
+    if any(ground.sign == "stopped by hand" for ground in outcome.because):
+        return _NOT_A_CRASH[crash.exit.signal or ""] if crash.exit and crash.exit.is_failure else _BY_KEYBOARD
+    harms = {notice.harm for notice in notices}
+    if not notices:
+        return "Nothing here says that a process died."
+    if "no-gpu" in harms and not any(patterns.compile(_HAS_GPU).search(log.text) for log in crash.logs):
+        return "Nothing died, but the GPU is not used."
+    count = len(notices)
+    if harms == {"none"}:
+        return "Nothing died: one notice, harmless." if count == 1 else f"Nothing died: {count} notices, all harmless."
+    costing = sum(notice.harm != "none" for notice in notices)
+    if count == 1:
+        return "Nothing died: one notice, and it costs something."
+    return f"Nothing died: {count} notices, of which {costing} may cost something."
+
+
 def _is_a_dump_without_a_death(crash: Crash) -> bool:
     """Whether there is nothing but a dump, and it shows no crash."""
     dumped = bool(crash.processes) and crash.processes[crash.primary].dump is not None
@@ -190,15 +107,18 @@ def _is_a_dump_without_a_death(crash: Crash) -> bool:
     return dumped and not other_facts and not any(thread.crashed for thread in crash.threads)
 
 
-def with_all_gaps(crash: Crash, knowledge: Knowledge) -> Crash:
+def with_all_gaps(crash: Crash, outcome: Outcome, knowledge: Knowledge) -> Crash:
     """The crash with everything that its inputs do not show, so that nobody takes silence for an answer."""
-    return crash._replace(gaps=(*crash.gaps, *_further_gaps(crash, knowledge)))
+    return crash._replace(gaps=(*crash.gaps, *_further_gaps(crash, outcome, knowledge)))
 
 
-def _further_gaps(crash: Crash, knowledge: Knowledge) -> Iterator[Gap]:
+def _further_gaps(crash: Crash, outcome: Outcome, knowledge: Knowledge) -> Iterator[Gap]:
     """What is missing besides what the readers have reported as missing."""
     if crash.is_empty:
         return
+    if outcome.end == "not-told" and crash.logs and crash.rerun is None:
+        detail = "not in here (give the last 30 lines and the exit code, or run it with triage run)"
+        yield Gap("end", "not-told", "give-the-end", detail=detail)
     threads = crash.threads
     if crash.exit is None and not crash.lacks("exit status"):
         yield Gap("exit status", "not-told", "give-exit-code", detail="unknown (give it with --exit-code)")

@@ -22,7 +22,8 @@ from triage.knowledge.calibration import (
     parse_calibration,
 )
 from triage.knowledge.claim import Claim, parse_claim
-from triage.knowledge.pack import CAUSES, PARTS, PackData, Problem, our_directory
+from triage.knowledge.notice import Notice, parse_notice
+from triage.knowledge.pack import CAUSES, NOTICES, PARTS, PackData, Problem, our_directory
 from triage.knowledge.parts import parts_over, with_parts
 from triage.knowledge.signature import Signature, parse_signature
 
@@ -61,6 +62,7 @@ class Knowledge(NamedTuple):
     claims: tuple[Claim, ...] = ()
     distributions: Mapping[str, Any] = MappingProxyType({})
     parts: Mapping[str, str] = MappingProxyType({})
+    notices: Mapping[str, Notice] = MappingProxyType({})
 
     def status_page(self, status: ExitStatus | None) -> Mapping[str, Any]:
         """The page of an exit status, or of its fast-fail subcode where there is one; empty where there is none."""
@@ -123,12 +125,14 @@ def _lay_over(below: Knowledge, pack: PackData) -> Knowledge:
     parts = _parts(pack, below.parts, problems)
     own = _signatures(pack, parts, causes, own_calibration, is_private, problems)
     claims = _claims(pack, is_private, problems)
+    notices = _notices(pack, causes, is_private, problems)
     disabled = set(pack.tables.get("pack", {}).get("disables") or ())
     noise, pages = pack.tables.get("noise", {}), pack.tables.get("explanations", {})
     documents = pack.tables.get("documents", {})
     clues = [clue for signature in own.values() for clue in (*signature.clues, *signature.against)]
     clues += [clue for claim in claims for clue in (claim.when, claim.unless) if clue]
     searched = [pattern for clue in clues for kind, pattern in patterns_of(clue) if kind == "log"]
+    searched += [pattern for notice in notices.values() for pattern in notice.match]
     searched += [*(noise.get("noise") or ()), *(noise.get("life") or ())]
     return Knowledge(
         signatures={**{id: s for id, s in below.signatures.items() if id not in disabled}, **own},
@@ -148,6 +152,7 @@ def _lay_over(below: Knowledge, pack: PackData) -> Knowledge:
         claims=(*below.claims, *claims),
         distributions=_rows_added(below.distributions, pack.tables.get("distributions", {})),
         parts=parts,
+        notices={**below.notices, **notices},
     )
 
 
@@ -205,6 +210,27 @@ def _claims(pack: PackData, is_private: bool, problems: list[Problem]) -> list[C
     return claims
 
 
+def _notices(
+    pack: PackData, causes: Mapping[str, Cause], is_private: bool, problems: list[Problem]
+) -> dict[str, Notice]:
+    notices = {}
+    for id, data in pack.tables.get(NOTICES, {}).items():
+        try:
+            notice = parse_notice(id, data)
+            if notice.becomes is not None and notice.becomes not in causes:
+                instead = "a slug that 'triage signatures list --causes' prints"
+                raise SignatureError(("becomes",), f"unknown cause '{notice.becomes}'", instead)
+            for number, pattern in enumerate(notice.match if is_private else ()):
+                if refused := patterns.check(pattern):
+                    raise SignatureError(("match", number), f"RE2 does not take {pattern!r}: {refused}")
+            notices[id] = notice
+        except SignatureError as error:
+            source, _, name = id.partition("/")
+            inside = SignatureError((name, *error.path), f"{id}: {error.what}", error.instead)
+            problems.append(_located(pack, f"{NOTICES}/{source}", inside))
+    return notices
+
+
 def _refuse_bad_patterns(claim: Claim) -> None:
     from triage.knowledge.pack_files import refuse_patterns
 
@@ -257,6 +283,7 @@ def index_source(pack: PackData) -> str:
 from triage.knowledge.calibration import Bin, Calibration, Counts, Reliability, Weights
 from triage.knowledge.claim import Claim
 from triage.knowledge.database import Cause, Knowledge
+from triage.knowledge.notice import Notice
 from triage.knowledge.signature import ExampleLog, Fix, Signature
 
 KNOWLEDGE = {built_knowledge(pack)!r}

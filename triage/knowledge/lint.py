@@ -13,7 +13,7 @@ from triage.clues.interface import Clue
 from triage.crash import Log
 from triage.knowledge.complexity import exponential
 from triage.knowledge.database import Knowledge
-from triage.knowledge.pack import PARTS, PackData, Problem
+from triage.knowledge.pack import NOTICES, PARTS, PackData, Problem
 from triage.knowledge.pack_files import line_of
 from triage.knowledge.signature import Signature, is_of_frameworks
 
@@ -85,6 +85,7 @@ def lint(
     problems += _table_problems(pack, knowledge)
     problems += _part_problems(pack, knowledge)
     problems += _claim_problems(pack, knowledge)
+    problems += _notice_problems(pack, knowledge)
     return problems
 
 
@@ -325,6 +326,22 @@ def _part_problems(pack: PackData, knowledge: Knowledge) -> Iterator[Problem]:
             yield Problem(str(file), line, f"RE2 does not take {pattern!r}: {refused}")
         elif _GROUP.search(pattern):
             yield Problem(str(file), line, f"{{{name}}} names a group", f"the group around it: (?P<file>{{{name}}})")
+
+
+def _notice_problems(pack: PackData, knowledge: Knowledge) -> Iterator[Problem]:
+    """Patterns that would explain anything away, and notices that do not know their own lines."""
+    for id in pack.tables.get(NOTICES, {}):
+        notice = knowledge.notices.get(id)
+        if notice is None:
+            continue  # named among the knowledge's problems
+        source, _, name = id.partition("/")
+        file = Path(pack.directory) / NOTICES / f"{source}.yaml"
+        for number, pattern in enumerate(notice.match):
+            for what, instead in pattern_problems("log", pattern):
+                yield Problem(str(file), line_of(file, (name, "match", number)), what, instead)
+        if not any(patterns.compile(pattern).search(line) for pattern in notice.match for line in notice.lines):
+            what = f"no pattern of {id} finds any of its own lines"
+            yield Problem(str(file), line_of(file, (name, "lines")), what, "a line as it is printed")
 
 
 def _stale_counts(pack: PackData, knowledge: Knowledge) -> Iterator[Problem]:

@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 CAUSES = "causes"
 # The table of the parts that several patterns share.
 PARTS = "parts"
+# The folder with the notices, one file a source.
+NOTICES = "notices"
 
 
 class Problem(NamedTuple):

@@ -17,7 +17,7 @@ import yaml
 from triage import patterns
 from triage.clues import patterns_of
 from triage.clues.interface import Clue, SignatureError
-from triage.knowledge.pack import CAUSES, PARTS, PackData, Problem, our_directory
+from triage.knowledge.pack import CAUSES, NOTICES, PARTS, PackData, Problem, our_directory
 from triage.knowledge.signature import Signature
 
 SCHEMA = 1
@@ -55,6 +55,9 @@ def read_pack(where: str, name: str | None = None) -> PackData:
         for slug, page in reader.causes_of_family(path, cause_files).items():
             tables.setdefault(CAUSES, {})[slug] = page
             cause_files[slug] = str(path)
+    for path in sorted((directory / NOTICES).glob("*.yaml")):
+        for slug, notice in (reader.mapping(path) or {}).items():
+            tables.setdefault(NOTICES, {})[f"{path.stem}/{slug}"] = notice
     read = {id: reader.contents(path) for id, path in _signature_files(directory)}
     signatures = {id: data for id, data in read.items() if data is not None}
     if settings.get("schema") != SCHEMA:
@@ -101,7 +104,7 @@ def line_of(file: Path, path: tuple[str | int, ...]) -> int | None:
 def _signature_files(directory: Path) -> Iterator[tuple[str, Path]]:
     """Every signature file of a pack with its id, FAMILY/SLUG; a pack's fixtures are not signatures."""
     for path in sorted(directory.glob("*/*.yaml")):
-        if path.parent.name != "fixtures" and path.stem != CAUSES:
+        if path.parent.name not in ("fixtures", NOTICES) and path.stem != CAUSES:
             yield f"{path.parent.name}/{path.stem}", path
 
 

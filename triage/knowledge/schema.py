@@ -13,7 +13,7 @@ from typing import Any
 from triage.clues import KINDS
 from triage.clues.interface import Holds, Kind
 from triage.clues.syntax import COMMON
-from triage.knowledge import signature
+from triage.knowledge import notice, signature
 from triage.knowledge.lint import PAGE_REQUIRED
 from triage.knowledge.pack import our_directory
 
@@ -162,16 +162,37 @@ _OF_PAGES: dict[str, _Form] = {
 }
 
 
+_SEVERAL: _Form = {"type": "array", "items": _TEXT, "minItems": 1}
+_HAS_PATTERNS: _Form = {"type": "object", "required": ["match"]}
+_OF_NOTICES: dict[str, _Form] = {
+    "match": _described("Patterns of the words that the program always prints, whatever stands before them.", _SEVERAL),
+    "lines": _described("The lines as they are printed: a broken or cut one is known by them.", _SEVERAL),
+    "from": _described("Who prints it, and when.", _TEXT),
+    "means": _described("What it means, in one to three sentences.", _TEXT),
+    "harm": _described("What it does; check: it depends, and the person should look.", _one_of(notice.HARMS)),
+    "cost": _described("What it costs, and how not to pay it; only where it is not harmless.", _TEXT),
+    "silence": _described("How to silence it: the exact setting.", _TEXT),
+    "versions": _described("Which versions print it.", _TEXT),
+    "becomes": _described("The cause of which the same line is the root, once something has failed.", _TEXT),
+    "fallback": _described("It explains only what no other notice does.", {"type": "boolean"}),
+    "sources": _described("The source file or the thread that the knowledge is from.", _SEVERAL),
+}
+
+
 def signature_schema() -> _Form:
-    """The schema of a signature file and of a family's causes, distinguished by their keys."""
+    """The schema of a signature file, of a family's causes and of a source's notices, distinguished by their keys."""
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",
-        "title": "A signature of triage, or the causes of a family",
+        "title": "A signature of triage, the causes of a family, or the notices of a source",
         "description": "Made by `make schema`; do not edit.",
-        # Every cause has a dot or a dash in its name, and no field of a signature has.
-        "if": {"type": "object", "minProperties": 1, "propertyNames": {"pattern": "[.-]"}},
-        "then": {"$ref": "#/definitions/causes"},
-        "else": {"$ref": "#/definitions/signature"},
+        "if": {"type": "object", "minProperties": 1, "additionalProperties": _HAS_PATTERNS},
+        "then": {"$ref": "#/definitions/notices"},
+        "else": {
+            # Every cause has a dot or a dash in its name, and no field of a signature has.
+            "if": {"type": "object", "minProperties": 1, "propertyNames": {"pattern": "[.-]"}},
+            "then": {"$ref": "#/definitions/causes"},
+            "else": {"$ref": "#/definitions/signature"},
+        },
         "definitions": {
             "signature": {
                 **_mapping(_OF_SIGNATURES, signature.FIELDS, required=list(signature.REQUIRED)),
@@ -183,6 +204,12 @@ def signature_schema() -> _Form:
             "causes": {
                 "type": "object",
                 "additionalProperties": _mapping(_OF_PAGES, tuple(_OF_PAGES), required=list(PAGE_REQUIRED)),
+            },
+            "notices": {
+                "type": "object",
+                "additionalProperties": _mapping(
+                    _OF_NOTICES, (*notice.REQUIRED, *notice.OPTIONAL), required=list(notice.REQUIRED)
+                ),
             },
         },
     }

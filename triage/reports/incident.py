@@ -11,7 +11,7 @@ from typing import NamedTuple
 from triage.crash import Crash, Framework, Gap, Language, Place, ProgramSign, PythonFrame, Thread, base_name
 from triage.frames import crash_frames, is_own, module_owner, name_of
 from triage.patterns import compile as pattern
-from triage.report import DIAGNOSED, NO_CRASH, Question, Report
+from triage.report import DIAGNOSED, NO_CRASH, Question, Report, Sign
 
 _NATIVE_FRAMES = 3
 FRAMEWORK_NAMES: Mapping[Framework, str] = {
@@ -130,6 +130,36 @@ def died(crash: Crash) -> str | None:
     if crash.exit and crash.exit.is_failure:
         return _who(crash) + crash.exit.label + at
     return crash.exceptions[-1].short_type + at if crash.exceptions else None
+
+
+# In which words a report says what its answer to "did anything die" rests on.
+_SIGN_WORDS: Mapping[Sign, str] = {
+    "crashed thread": "a thread crashed",
+    "fatal line": "a fatal line",
+    "killed for memory": "killed for memory",
+    "last words": "the last words of its runtime",
+    "sanitizer": "a sanitizer's report",
+    "launcher": "what started it says so",
+    "person": "a person says so",
+    "hang": "it is said to stand still",
+    "exception": "an exception",
+}
+
+
+def ended(report: Report) -> str | None:
+    """How it ended, where no status, exception or timeout says it: by whose words, or that it is not told."""
+    outcome, crash = report.outcome, report.crash
+    if outcome.end == "not-told":
+        if report.verdict == NO_CRASH or crash.rerun or not crash.logs:
+            return None
+        return "not told here; the last 30 lines, the exit code or a run under triage run would tell"
+    if outcome.end == "lived" or crash.hung or died(crash) is not None:
+        return None
+    told = next((ground for ground in outcome.because if ground.sign in _SIGN_WORDS), None)
+    if told is None:
+        return None
+    where = f" (line {told.place.line})" if told.place and told.place.line else ""
+    return f"{'hung' if outcome.end == 'hung' else 'died'}: {_SIGN_WORDS[told.sign]}{where}"
 
 
 def reaction(crash: Crash) -> str | None:

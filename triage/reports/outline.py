@@ -7,7 +7,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from triage.crash import Crash, Place, base_name
-from triage.report import DIAGNOSED, NO_CRASH, UNKNOWN, Diagnosis, Evidence, FixStep, NearMiss, Question, Report
+from triage.report import (
+    DIAGNOSED,
+    NO_CRASH,
+    UNKNOWN,
+    Diagnosis,
+    Evidence,
+    FixStep,
+    NearMiss,
+    Question,
+    Report,
+    SeenNotice,
+)
 from triage.reports import incident
 
 SectionKind = Literal[
@@ -15,6 +26,7 @@ SectionKind = Literal[
     "hidden log",
     "hang",
     "death",
+    "outcome",
     "reaction",
     "exception",
     "program",
@@ -22,6 +34,7 @@ SectionKind = Literal[
     "location",
     "oddities",
     "stack key",
+    "notices",
     "reasons",
     "fix",
     "ruled out",
@@ -107,12 +120,16 @@ class Outline(NamedTuple):
     """Which triage and which signatures made it, and how much was redacted."""
 
 
+# Enough of a line to find it again.
+_LONGEST_QUOTE = 70
+
 # Every section in its order, with the label of its row and, unless it is a fact, its heading.
 _TITLES: Mapping[SectionKind, tuple[str, str]] = {
     "unread": ("unread", ""),
     "hidden log": ("first", ""),
     "hang": ("hung", ""),
     "death": ("died", ""),
+    "outcome": ("ended", ""),
     "reaction": ("then", ""),
     "exception": ("error", ""),
     "program": ("program", ""),
@@ -120,6 +137,7 @@ _TITLES: Mapping[SectionKind, tuple[str, str]] = {
     "location": ("where", ""),
     "oddities": ("unusual", ""),
     "stack key": ("stack", ""),
+    "notices": ("notice", "What the notices mean"),
     "reasons": ("why", "Why"),
     "fix": ("fix", "Fix"),
     "ruled out": ("not", "Ruled out"),
@@ -170,13 +188,15 @@ def _sections(report: Report, first: Diagnosis | None) -> tuple[Section, ...]:
         "hidden log": _hidden_log(report),
         "hang": _hang(crash),
         "death": _death(crash) if report.verdict != NO_CRASH else [],
+        "outcome": _facts(incident.ended(report), priority="useful" if first else "important"),
         "reaction": _facts(incident.reaction(crash)),
-        "exception": _exception(crash),
+        "exception": _exception(crash) if report.verdict != NO_CRASH else [],
         "program": _program(report),
         "software": _software(report),
         "location": _location(crash),
         "oddities": _ranked(map(Item, incident.odd(crash)), "important", "detail", "extra"),
         "stack key": _stack_key(report),
+        "notices": _notices(report),
         "reasons": _reasons(first, crash) if first else [],
         "fix": _ranked(map(_step, first.fix), "essential", "useful", "detail") if first else [],
         "ruled out": _ranked((Item(r.because, name=r.cause) for r in report.ruled_out), "useful", "detail"),
@@ -202,6 +222,30 @@ def _ranked(items: Iterable[Item], *priorities: Priority) -> list[Item]:
 def _facts(*texts: str | None, role: ItemRole = "text", priority: Priority = "essential") -> list[Item]:
     """The facts that are known; a full screen cuts each of them to two lines."""
     return [Item(text, role, priority=priority, least=2) for text in texts if text]
+
+
+def _notices(report: Report) -> list[Item]:
+    """Each frightening line explained, the most frightening first; beside a failure they are for the full report."""
+    items = (_notice(notice, report.crash) for notice in report.notices)
+    if report.verdict != NO_CRASH:
+        return _ranked(items)
+    levels: list[Priority] = ["essential", "important", "useful", "supporting", "detail"]
+    return [item._replace(priority=levels[min(number, 4)]) for number, item in enumerate(items)]
+
+
+def _notice(notice: SeenNotice, crash: Crash) -> Item:
+    """What a line means and costs, and how to silence it."""
+    quoted = notice.text if len(notice.text) <= _LONGEST_QUOTE else f"{notice.text[:_LONGEST_QUOTE].rstrip()}..."
+    times = f", {notice.times} times" if notice.times > 1 else ""
+    harm = notice.cost or "Harmless."
+    return Item(
+        f"{notice.means} {harm}",
+        name=quoted,
+        aside=f"{_place(notice.place, crash)}{times}",
+        short=notice.means if notice.harm == "none" else f"{notice.means} {harm}",
+        least=2,
+        parts=(Item(notice.silence, "note", lead="to silence it:", priority="extra"),),
+    )
 
 
 def _hidden_log(report: Report) -> list[Item]:
@@ -336,5 +380,5 @@ def _question(question: Question, crash: Crash) -> Item:
 
 def _more(report: Report) -> str | None:
     if report.verdict == NO_CRASH:
-        return None
+        return f"triage explain {report.notices[0].id}" if report.notices and not report.crash.rerun else None
     return f"triage explain {report.topic}" if report.topic else "triage analyze LOG --exit-code CODE"

@@ -14,7 +14,7 @@ from triage.clues import parse_clue, patterns_of
 from triage.clues.facts import Facts
 from triage.clues.findings import Hit
 from triage.crash import Crash, PythonException, base_name
-from triage.diagnosis.verdict import is_noise
+from triage.diagnosis.notices import is_noise
 from triage.frames import distinctive, function_name
 from triage.knowledge.database import Knowledge
 from triage.knowledge.lint import LEAST_LITERAL, pattern_problems

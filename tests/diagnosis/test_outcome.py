@@ -1,0 +1,181 @@
+"""Did anything die? Died, hung, lived or not told, and the evidence that the answer rests on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+from building import crash_of, crashed_thread
+from conftest import LOGS
+
+import triage
+from triage.crash import Crash, Place, PythonException, RuntimeMessage
+from triage.diagnosis import diagnose
+from triage.knowledge.database import Knowledge
+from triage.report import NO_CRASH, UNKNOWN, Outcome
+
+QUIET = LOGS / "quiet"
+HEALTHY = sorted(
+    name
+    for name, row in yaml.safe_load((QUIET / "expected.yaml").read_text("utf-8")).items()
+    if row["expected"] == NO_CRASH and (QUIET / name).read_text("utf-8").strip()
+)
+# Ends that may follow any healthy log.
+ENDS = (
+    "Segmentation fault (core dumped)",
+    "Killed",
+    "Aborted (core dumped)",
+    "Process finished with exit code -1073741819 (0xC0000005)",
+    "free(): invalid pointer",
+    "2024-05-01 08:00:02.700000: F tensorflow/core/platform/default/env.cc:74] Check failed: ret == 0 (11 vs. 0)",
+    'Traceback (most recent call last):\n  File "train.py", line 3, in <module>\n    run()\nValueError: no shards',
+    "and then it just hangs",
+    "the kernel died",
+    "Fatal Python error: Segmentation fault",
+)
+
+
+def outcome(crash: Crash, knowledge: Knowledge) -> Outcome:
+    return diagnose(crash, knowledge, version="test").outcome
+
+
+def signs(told: Outcome) -> set[str]:
+    return {ground.sign for ground in told.because}
+
+
+def of_text(text: str, knowledge: Knowledge) -> Outcome:
+    return triage.analyze(text.encode(), knowledge=knowledge).outcome
+
+
+# ---------------------------------------------------------------- died, hung
+
+
+def test_a_signal_is_a_death_and_the_exception_before_it_is_evidence_too(knowledge: Knowledge) -> None:
+    error = PythonException("ValueError", "no", place=Place(0, 1), offset=0)
+    told = outcome(crash_of("ValueError: no", exit="139", exceptions=(error,)), knowledge)
+    assert (told.end, signs(told)) == ("died", {"failing status", "exception"})
+
+
+def test_each_ground_has_its_place(knowledge: Knowledge) -> None:
+    told = of_text("loading\nfree(): invalid pointer\n", knowledge)
+    assert (told.end, [(g.sign, g.place) for g in told.because]) == ("died", [("last words", Place(0, 2))])
+
+
+def test_a_crashed_thread_is_a_death(knowledge: Knowledge) -> None:
+    crash = crash_of("x", threads=(crashed_thread(python=("train.py:main",)),))
+    assert signs(outcome(crash, knowledge)) == {"crashed thread"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "end", "sign"),
+    [
+        ("remark", "died", "person"),
+        ("notice", "died", "launcher"),
+        ("hang", "hung", "hang"),
+        ("heap", "died", "last words"),
+    ],
+)
+def test_what_others_say_about_the_end(kind: str, end: str, sign: str, knowledge: Knowledge) -> None:
+    message = RuntimeMessage(kind, "words", Place(0, 2), 8)  # type: ignore[arg-type]
+    told = outcome(crash_of("loading", "words", messages=(message,)), knowledge)
+    assert (told.end, signs(told)) == (end, {sign})
+
+
+def test_a_program_outlives_what_a_person_says_but_not_a_broken_heap(knowledge: Knowledge) -> None:
+    lines = ("words", "Epoch 2/10", "10/10 [======] - loss: 0.1 - accuracy: 0.9")
+    remark, heap = (RuntimeMessage(kind, "words", Place(0, 1), 0) for kind in ("remark", "heap"))
+    assert outcome(crash_of(*lines, messages=(remark,)), knowledge).end == "lived"
+    assert outcome(crash_of(*lines, messages=(heap,)), knowledge).end == "died"
+
+
+# ---------------------------------------------------------------- lived
+
+
+@pytest.mark.parametrize(
+    ("text", "sign"),
+    [
+        ("x\nProcess finished with exit code 0\n", "exit 0"),
+        ("Epoch 1/3\n4/4 [======] - loss: 0.5 - acc: 0.7\nEpoch 2/3\n", "sign of life"),
+        ("oneDNN custom operations are on.\n", "only notices"),
+        (
+            'Traceback (most recent call last):\n  File "t.py", line 3, in f\n    x\nKeyboardInterrupt\n',
+            "stopped by hand",
+        ),
+    ],
+    ids=lambda text: text if " " in text and "\n" not in text else "",
+)
+def test_that_it_lived_needs_evidence(text: str, sign: str, knowledge: Knowledge) -> None:
+    told = of_text(text, knowledge)
+    assert (told.end, signs(told)) == ("lived", {sign})
+
+
+def test_a_person_who_stops_it_is_told_so(knowledge: Knowledge) -> None:
+    log = 'Traceback (most recent call last):\n  File "train.py", line 3, in fit\n    step()\nKeyboardInterrupt\n'
+    report = triage.analyze(log.encode(), knowledge=knowledge)
+    assert report.verdict == NO_CRASH
+    assert report.summary == "It was stopped from the keyboard (KeyboardInterrupt, Ctrl-C); nothing crashed."
+
+
+def test_exit_code_0_of_an_earlier_command_does_not_undo_a_later_exception(knowledge: Knowledge) -> None:
+    log = "build finished with exit code 0\n" + ENDS[6] + "\n"
+    assert of_text(log, knowledge).end == "died"
+
+
+def test_an_exception_that_python_ignored_ended_nothing(knowledge: Knowledge) -> None:
+    log = (
+        "Test accuracy: 0.91\n"
+        "Exception ignored in: <bound method BaseSession.__del__ of <Session object at 0x7f>>\n"
+        "Traceback (most recent call last):\n"
+        '  File "session.py", line 701, in __del__\n'
+        "TypeError: 'NoneType' object is not callable\n"
+    )
+    assert of_text(log, knowledge).end == "lived"
+
+
+# ---------------------------------------------------------------- not told
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Epoch 1/5\n",
+        "loading\nbuilding the model\n",
+        "Could not go on with shard 7\n",
+        "2024-01-01 E tensorflow/core/x.cc:12] the device vani",
+    ],
+)
+def test_without_evidence_the_end_is_not_told_and_the_report_says_how_to_get_it(
+    text: str, knowledge: Knowledge
+) -> None:
+    report = triage.analyze(text.encode(), knowledge=knowledge)
+    assert (report.outcome.end, report.verdict) == ("not-told", UNKNOWN)
+    (gap,) = [gap for gap in report.crash.gaps if gap.what == "end"]
+    assert gap.remedy == "give-the-end"
+
+
+def test_a_missing_cuda_library_alone_is_no_crash_and_says_what_it_costs(knowledge: Knowledge) -> None:
+    line = "2022-06-24 08:04:53.578885: W tensorflow/stream_executor/platform/default/dso_loader.cc:64] Could not load "
+    report = triage.analyze(f"{line}dynamic library 'cudart64_110.dll'; dlerror: cudart64_110.dll not found\n".encode())
+    assert (report.verdict, report.summary) == (NO_CRASH, "Nothing died, but the GPU is not used.")
+    assert report.notices[0].becomes == "gpu.cuda-library-missing"
+
+
+# ---------------------------------------------------------------- no death hides under notices
+
+
+@pytest.mark.parametrize("end", ENDS, ids=lambda end: end[:20])
+def test_an_end_below_any_healthy_log_is_seen(end: str, knowledge: Knowledge) -> None:
+    missed = [
+        name
+        for name in HEALTHY
+        if name != "healthy-exit-0.log"
+        and triage.analyze(f"{(QUIET / name).read_text('utf-8')}\n{end}\n".encode(), knowledge=knowledge).verdict
+        == NO_CRASH
+    ]
+    assert missed == []
+
+
+@pytest.mark.parametrize("path", [QUIET / name for name in HEALTHY], ids=lambda path: path.stem)
+def test_a_healthy_log_is_healthy_to_its_last_line(path: Path, knowledge: Knowledge) -> None:
+    assert triage.analyze(path, knowledge=knowledge).outcome.end == "lived"
