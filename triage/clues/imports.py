@@ -59,11 +59,11 @@ class ImportsKind(Kind):
             for module in imports.modules:
                 if module in group_of:
                     named.setdefault(group_of[module], module)
-            ends_there = imports.ends_there and imports.modules[-1] in group_of
+            # What is imported after them may be the person's own package, which loads the next one.
             if (
                 named
                 and (sought.several is None or sought.several == (len(named) > 1))
-                and (sought.last is None or sought.last == ends_there)
+                and (sought.last is None or sought.last == imports.ends_there)
             ):
                 return _hit(imports.place, imports.offset, list(named.values()))
         return ABSENT if facts.crash.imports else UNSEEN
