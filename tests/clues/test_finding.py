@@ -612,3 +612,9 @@ def test_whether_the_program_went_on_after_its_imports() -> None:
 
 def test_a_text_without_source_does_not_show_what_is_imported() -> None:
     assert is_unseen(crash_of("a line", exit="139"), {"imports": {"packages": GROUPS}})
+
+
+def test_any_package_is_one_that_is_not_of_the_standard_library() -> None:
+    anything = {"imports": {"packages": "any", "several": True}}
+    assert hit(importing("os", "fastproj", "rtree"), anything).values == {}
+    assert is_absent(importing("os", "json", "rtree"), anything)
