@@ -79,9 +79,9 @@ def _hit(place: Place | None, offset: int, names: list[str], listed: bool) -> Hi
 
     Names that no signature lists are the input's alone, and no command may use them.
     """
-    values = {"second": quote(names[-1])} | ({"first": quote(names[-2])} if len(names) > 1 else {}) if listed else {}
-    listed = [part for name in names for part in (", ", quote(name))][1:]
-    return Hit(place, Phrase.of("it imports ", *listed), (place.input if place else 0, offset), values)
+    values = dict(zip(("second", "first"), map(quote, reversed(names[-2:])), strict=False)) if listed else {}
+    words = [part for name in names for part in (", ", quote(name))][1:]
+    return Hit(place, Phrase.of("it imports ", *words), (place.input if place else 0, offset), values)
 
 
 KIND = ImportsKind()
