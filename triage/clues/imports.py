@@ -2,8 +2,10 @@
 
 imports: {packages: [tensorflow keras, torch torchvision, cv2], several: true, last: true}
 imports: {packages: [tensorflow keras], last: true}  # the last thing that it did
+imports: {packages: any, last: true}  # any that is not of the standard library
 """
 
+import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,12 +20,12 @@ if TYPE_CHECKING:
 
 
 class ImportsSeen(NamedTuple):
-    """Imports of packages; those in one group share their native libraries and count as one.
+    """Imports of packages; those in one group share their native libraries and count as one. None: any package.
 
     `several` asks for two groups, or for one alone; `last` for nothing after them, or for something.
     """
 
-    packages: tuple[tuple[str, ...], ...]
+    packages: tuple[tuple[str, ...], ...] | None
     several: bool | None = None
     last: bool | None = None
 
@@ -35,7 +37,7 @@ class ImportsKind(Kind):
     background = 0.03
     request = Request("log", "run again with log")
     fields: Mapping[str, Field] = {
-        "packages": Field("texts", "Top-level names; those in one text, between spaces, count as one package."),
+        "packages": Field("texts", "Top-level names, in one text those that count as one package; any: all of them."),
         "several": Field("yes or no", "Two or more of these packages are imported; false: only one of them is."),
         "last": Field("yes or no", "Nothing is seen to follow the imports; false: the program went on."),
     }
@@ -49,31 +51,37 @@ class ImportsKind(Kind):
         fields = written.fields(*self.fields)
         if "packages" not in fields:
             raise written.refused("an imports clue names packages", "{packages: [tensorflow keras, torch]}")
-        groups = tuple(tuple(text.split()) for text in fields["packages"].texts())
+        texts = fields["packages"].texts()
+        groups = None if texts == ("any",) else tuple(tuple(text.split()) for text in texts)
         return ImportsSeen(groups, fields.yes_or_no("several"), fields.yes_or_no("last"))
 
     def find(self, sought: ImportsSeen, facts: "Facts", after: At) -> Finding:
-        group_of = {name: number for number, group in enumerate(sought.packages) for name in group}
+        group_of = {name: group for group in sought.packages or () for name in group}
         for imports in facts.crash.imports:
-            named: dict[int, str] = {}
+            named: dict[tuple[str, ...], str] = {}
             for module in imports.modules:
-                if module in group_of:
+                if sought.packages is None and module not in sys.stdlib_module_names:
+                    named.setdefault((module,), module)
+                elif module in group_of:
                     named.setdefault(group_of[module], module)
-            ends_there = imports.ends_there and imports.modules[-1] in group_of
+            # What is imported after them may be the person's own package, which loads the next one.
             if (
                 named
                 and (sought.several is None or sought.several == (len(named) > 1))
-                and (sought.last is None or sought.last == ends_there)
+                and (sought.last is None or sought.last == imports.ends_there)
             ):
-                return _hit(imports.place, imports.offset, list(named.values()))
+                return _hit(imports.place, imports.offset, list(named.values()), listed=bool(sought.packages))
         return ABSENT if facts.crash.imports else UNSEEN
 
 
-def _hit(place: Place | None, offset: int, names: list[str]) -> Hit:
-    """The packages are the values `first` and `second`: of two or more, the last two that were loaded."""
-    values = {"second": quote(names[-1])} | ({"first": quote(names[-2])} if len(names) > 1 else {})
-    listed = [part for name in names for part in (", ", quote(name))][1:]
-    return Hit(place, Phrase.of("it imports ", *listed), (place.input if place else 0, offset), values)
+def _hit(place: Place | None, offset: int, names: list[str], listed: bool) -> Hit:
+    """The packages are the values `first` and `second`: of two or more, the last two that were loaded.
+
+    Names that no signature lists are the input's alone, and no command may use them.
+    """
+    values = dict(zip(("second", "first"), map(quote, reversed(names[-2:])), strict=False)) if listed else {}
+    words = [part for name in names for part in (", ", quote(name))][1:]
+    return Hit(place, Phrase.of("it imports ", *words), (place.input if place else 0, offset), values)
 
 
 KIND = ImportsKind()
