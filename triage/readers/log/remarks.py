@@ -93,9 +93,9 @@ _OF_A_PROGRAM = (
     r"|0x[0-9a-f]{6}|\bip [0-9a-f]{8}"
 )
 _NEEDLES = (
-    "rash", "die", "dying", "fault", "ump", "kill", "hang", "hung", "tuck", "freez", "froze", "never ", "no response",
-    "no output", "nothing happens", "restart", "silent", "just ", "abort", "SIG", "orever", "ndefinitely",
-    "stall", "doesn't", "unresponsive", "terminat", "no progress", "exit", "instr", "bus error",
+    "rash", "die", "Die", "dying", "fault", "ump", "kill", "Kill", "hang", "Hang", "hung", "Hung", "tuck", "reez", "roze", "never ", "o response",
+    "o output", "othing happens", "restart", "ilent", "just ", "bort", "SIG", "orever", "ndefinitely",
+    "stall", "doesn't", "unresponsive", "terminat", "o progress", "exit", "instr", "bus error",
     "violation", "orruption",
 )  # fmt: skip
 _LONGEST_LINE = 2000

@@ -87,8 +87,8 @@ _RUNTIMES = (
     # Go: the function and, below it, its place
     _Runtime(
         r"^(?:[^\n]{0,40}?)(?:panic: [^\n]+|fatal error: [^\n]+|runtime: goroutine stack exceeds[^\n]*)$",
-        r"^(?:created by )?(?P<function>[\w./·%~-]+(?:\(\*?[\w.\[\]]+\)\.[\w.·-]+)*)(?:\([^\n]*\))?(?: in goroutine \d+)?\n"
-        r"\s+(?P<file>\S[^\n]*?\.(?:go|s|c)):(?P<line>\d+)",
+        r"^(?:created by )?(?P<function>[\w./·%~-]+(?:\(\*?[\w.\[\]]+\)\.[\w.·-]+)*)(?:\([^\n]*\))?"
+        r"(?: in goroutine \d+)?\n\s+(?P<file>\S[^\n]*?\.(?:go|s|c)):(?P<line>\d+)",
         between=8,
     ),
     # Rust
