@@ -23,7 +23,7 @@ _SHELL_WORDS = (
     r"[Aa]borted|[Aa]bort(?: trap)?|[Kk]illed|[Tt]erminated|trace trap"
 )
 # "core dumped" as shells write it, and as forms and people leave it.
-_CORE = r"\((?i:core[ -]dump(?:ed)?)\)"
+_CORE = r"[(（](?i:core[ -]dump(?:ed)?)[)）]"
 # Marks that forums and mail put around a line.
 _MARKS = r"[`*_'\"]{0,3}"
 # Words of a launcher between `exited` and the number. What else may end in a number needs more words than `exited`.
@@ -124,13 +124,13 @@ _EXIT_FORMS: tuple[tuple[tuple[str, ...], str, Callable[[Match, Place], ExitStat
         _WORD_NEEDLES,
         rf"^{_MARKS}(?:(?:[\w./-]+: )?line \d+:\s+\d+ |\[\d+\]\s*(?:[-+]\s+)?(?:\d+\s+)?|"
         rf"(?:\S*/)?(?:zsh|bash|sh|ksh|fish|csh|tcsh|dash): )?"
-        rf"(?P<words>{_SHELL_WORDS})(?:: ?\d+)?(?:\s+{_CORE})?(?:\s{{2,}}\S.*|[.!]?{_MARKS}\s*)$",
+        rf"(?P<words>{_SHELL_WORDS})(?:: ?\d+)?(?:\s*{_CORE})?(?:\s{{2,}}\S.*|[.!]?{_MARKS}\s*)$",
         _by_words,
     ),
     # the same behind `line 3: 4711` where a form or a chat has taken the columns out
     ((": line ", "line "), rf"^(?:[\w./-]+: )?line \d+:\s+\d+ (?P<words>{_SHELL_WORDS})\b", _by_words),
     # the words behind a prompt's output or a path, made certain by "(core dumped)"
-    (("ump",), rf"(?P<words>{_SHELL_WORDS})[.:]?\s+{_CORE}", _by_words),
+    (("ump",), rf"(?P<words>{_SHELL_WORDS})[.:]?\s*{_CORE}", _by_words),
     # the shell's words right behind a progress bar, which ends in no line feed (`loss: 2.1371Killed`, `ETA: 12sKilled`)
     # or behind a test's dots
     (
@@ -142,7 +142,7 @@ _EXIT_FORMS: tuple[tuple[tuple[str, ...], str, Callable[[Match, Place], ExitStat
     # after the name of the program that a script, a test runner or cron puts before it
     (
         ("ault", "us error", "nstruction", "xception"),
-        r"^(?:(?:(?i:error|fatal|fatal error|crash(?:ed)?|panic|FAIL(?:ED)?|exception|make|cron|sh)"
+        r"^(?:(?:(?i:error|fatal|fatal error|crash(?:ed)?(?: message)?|panic|FAIL(?:ED)?|exception|make|cron|sh)"
         r"|[\w./-]{1,60}\.(?:py|sh|exe)"
         r"|\.?/[\w./-]{1,60}|python[\d.]*)(?:\[\d+\])?: ){1,2}(?P<words>(?i:segmentation fault|bus error|"
         r"illegal instruction|floating point exception))(?:: \d+)?[.!]?\s*$",

@@ -37,7 +37,7 @@ _GETS = (
     r"gives?(?: me)?|gave(?: me)?|giving|result(?:s|ed|ing)? in|end(?:s|ed|ing)?(?: up)? (?:with|in)|lead(?:s|ing)? to|"
     r"fail(?:s|ed|ing)? with|crash(?:es|ed|ing)? with|di(?:es|ed|ing) with|exit(?:s|ed|ing)? with|throws?"
     r"|threw|caus(?:es|ed|ing)|"
-    r"produces?|raises?|runs? into|ran into|experienc(?:e|ed|ing))\b"
+    r"produces?|raises?|triggers?|triggered|runs? into|ran into|experienc(?:e|ed|ing))\b"
 )
 _WHEN = (
     r"(?:when(?:ever)?|while|on|in|at|after|during|with|using|calling|running|importing|upon|from|if i|as soon as)\b"
@@ -52,14 +52,16 @@ _DEATHS = (
     r"no (?:error|traceback|error message|message|output)(?:s| at all)?,? (?:it )?just (?:exits?|crash\w*"
     r"|quits?|stops?|closes?|dies)|"
     r"just (?:exits|quits|dies|crashes|closes|terminates))\b",
-    r"\bkernel (?:always |just |keeps? )?(?:dies|dying|died|crash\w+|restart(?:s|ed|ing))\b",
+    r"\bkern[ae]l (?:always |just |keeps? |getting |gets |is )?(?:dead|dies|dying|died|crash\w+|restart(?:s|ed|ing))\b",
 )
 _STANDS = (
     rf"{_WHO}(?: [\w'()./-]+){{0,4}}? {_OFTEN}(?:hangs?|hung|freezes|froze|stalls|stalled|blocks forever"
     rf"|deadlocks|stands still)\b",
     r"\b(?:is|was|are|gets?|got|getting|be|stays?|stayed|remains?|just|always) (?:just |completely |always |then )?"
     r"(?:stuck|frozen|hanging|hung|freezing|unresponsive|not responding)\b",
-    r"^\W*(?:stuck|hangs?|hung|frozen|freezes|deadlock) (?:at|on|in|when|while|forever|after|during|indefinitely)\b",
+    rf"{_WHO} (?:\w+ ){{0,2}}?(?:stucks?|hung|hanging)\b",
+    r"^\W*(?:stuck|get stuck|hangs?|hung|frozen|freezes|deadlock) "
+    r"(?:at|on|in|when|while|forever|after|during|indefinitely)\b",
     r"\bnever (?:returns?|finishes|ends|completes|starts|stops|comes? back|terminates|progresses)\b",
     r"\b(?:no (?:response|output|progress|reaction)|nothing happens|doesn't (?:respond|proceed|progress|continue|move))"
     r"(?: (?:for|after|even)\b[^\n]{0,30})?",
@@ -93,7 +95,8 @@ _OF_A_PROGRAM = (
     r"|0x[0-9a-f]{6}|\bip [0-9a-f]{8}"
 )
 _NEEDLES = (
-    "rash", "die", "Die", "dying", "fault", "ump", "kill", "Kill", "hang", "Hang", "hung", "Hung", "tuck", "reez", "roze", "never ", "o response",
+    "rash",
+    "die", "Die", "dying", "fault", "ump", "kill", "Kill", "hang", "Hang", "hung", "Hung", "tuck", "reez", "roze", "never ", "o response",
     "o output", "othing happens", "restart", "ilent", "just ", "bort", "SIG", "orever", "ndefinitely",
     "stall", "doesn't", "unresponsive", "terminat", "o progress", "exit", "instr", "bus error",
     "violation", "orruption",

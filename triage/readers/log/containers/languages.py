@@ -24,6 +24,7 @@ TRIGGERS = (
     "nhandled Exception",
     "Process terminated.",
     "Fatal error. ",
+    "Exception Info: System",
     "Uncaught ",
     "UnhandledPromiseRejection",
     "panic: ",
@@ -68,7 +69,7 @@ _RUNTIMES = (
     # .NET
     _Runtime(
         r"^(?:[^\n]{0,60}?)(?:Unhandled [Ee]xception[.:] ?(?:\n[^\n]+|[^\n]+)|Process (?:is )?terminated[. ][^\n]*"
-        r"|Fatal error\. [^\n]*|Stack overflow\.)$",
+        r"|Fatal error\. [^\n]*|Stack overflow\.|Exception Info: System\.[^\n]+)$",
         r"^\s*at (?P<function>[\w.<>`|+\[\],]+)\([^\n]*?\)(?: in (?P<file>[^\n]+?):line (?P<line>\d+))?\s*$",
     ),
     # PHP
