@@ -95,11 +95,10 @@ _OF_A_PROGRAM = (
     r"|0x[0-9a-f]{6}|\bip [0-9a-f]{8}"
 )
 _NEEDLES = (
-    "rash",
-    "die", "Die", "dying", "fault", "ump", "kill", "Kill", "hang", "Hang", "hung", "Hung", "tuck", "reez", "roze", "never ", "o response",
-    "o output", "othing happens", "restart", "ilent", "just ", "bort", "SIG", "orever", "ndefinitely",
-    "stall", "doesn't", "unresponsive", "terminat", "o progress", "exit", "instr", "bus error",
-    "violation", "orruption",
+    "rash", "die", "Die", "dying", "fault", "ump", "kill", "Kill", "hang", "Hang", "hung", "Hung", "tuck",
+    "reez", "roze", "never ", "o response", "o output", "othing happens", "restart", "ilent", "just ", "bort",
+    "SIG", "orever", "ndefinitely", "stall", "doesn't", "unresponsive", "terminat", "o progress", "exit",
+    "instr", "bus error", "violation", "orruption",
 )  # fmt: skip
 _LONGEST_LINE = 2000
 _LONGEST = 240
