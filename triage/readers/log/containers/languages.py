@@ -89,7 +89,7 @@ _RUNTIMES = (
     _Runtime(
         r"^(?:[^\n]{0,40}?)(?:panic: [^\n]+|fatal error: [^\n]+|runtime: goroutine stack exceeds[^\n]*)$",
         r"^(?:created by )?(?P<function>[\w./·%~-]+(?:\(\*?[\w.\[\]]+\)\.[\w.·-]+)*)(?:\([^\n]*\))?"
-        r"(?: in goroutine \d+)?\n\s+(?P<file>\S[^\n]*?\.(?:go|s|c)):(?P<line>\d+)",
+        r"(?: in goroutine \d+)?\n+[^\w\n]+(?P<file>\S[^\n]*?\.(?:go|s|c)):(?P<line>\d+)",
         between=8,
     ),
     # Rust
