@@ -230,6 +230,64 @@ def test_windows_names_the_exception_or_its_code(line: str, name: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("exit code: `-1073740791`", "STATUS_STACK_BUFFER_OVERRUN"),
+        ("exited unexpectedly with code -11", "SIGSEGV"),
+        ("Process 'python' exited with exit code '-1073741571'", "STATUS_STACK_OVERFLOW"),
+        ("Execution failed (exit value 134)", "SIGABRT"),
+        ("finished with exit code 3221225477", "STATUS_ACCESS_VIOLATION"),
+        ("returned non-zero exit status -9", "SIGKILL"),
+        ("python: status=11/SEGV", "SIGSEGV"),
+        ("Main process exited, code=exited, status=139/n/a", "SIGSEGV"),
+        ("Exit Code 0xC0000005", "STATUS_ACCESS_VIOLATION"),
+        ("[launch.py:316] Killing subprocess 4711, exits with return code = -9", "SIGKILL"),
+        ("%ERRORLEVEL% = -1073741819", "STATUS_ACCESS_VIOLATION"),
+        ("make: *** [Makefile:12: train] Error 139", "SIGSEGV"),
+        ("exit status: signal: killed", "SIGKILL"),
+        ("worker 3 exited with signal SIGKILL", "SIGKILL"),
+        ("Process 12 died with signal 9", "SIGKILL"),
+        ("signal 11 caught", "SIGSEGV"),
+        ("SIGNAL: 11", "SIGSEGV"),
+        ("Received signal 11 SEGV_MAPERR 7f6b0c580000", "SIGSEGV"),
+        ("Caught signal 11 (Segmentation fault: address not mapped to object at address 0x10)", "SIGSEGV"),
+        ("Process crashed due to SIGSEGV", "SIGSEGV"),
+        ("[pid 12] +++ killed by SIGSEGV (core dumped) +++", "SIGSEGV"),
+        ("Exception: EXCEPTION_ACCESS_VIOLATION at 0x7ffb -- unknown function", "STATUS_ACCESS_VIOLATION"),
+    ],
+)
+def test_the_number_may_be_quoted_or_have_words_before_it(line: str, name: str) -> None:
+    assert _names(line) == {name}
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("SEGMENTATION FAULT", "SIGSEGV"),
+        ("segementation fault", "SIGSEGV"),
+        ("Segmentaion fault (core dumped)", "SIGSEGV"),
+        ("seg fault", "SIGSEGV"),
+        ("Segfault", "SIGSEGV"),
+        ("illegal instrution", "SIGILL"),
+        ("Segmentation fault.", "SIGSEGV"),
+        ("`Segmentation fault (core dumped)`", "SIGSEGV"),
+        ("**Segmentation fault**", "SIGSEGV"),
+        ("Error: Segmentation fault", "SIGSEGV"),
+        ("train.py: Segmentation fault: 11", "SIGSEGV"),
+        ("tests/test_a.py ....Segmentation fault (core dumped)", "SIGSEGV"),
+        ("test_gpu (tests.T) ... Segmentation fault", "SIGSEGV"),
+    ],
+)
+def test_people_misspell_it_and_forums_put_marks_around_it(line: str, name: str) -> None:
+    assert _names(line) == {name}
+
+
+def test_the_end_of_a_helper_is_not_the_programs() -> None:
+    assert _names("ptxas exited with non-zero error code 256, output: ptxas fatal") == set()
+    assert _names("llvm-symbolizer: exited with code 1") == set()
+
+
+@pytest.mark.parametrize(
     "prose",
     [
         # Ray's list of what might have happened
@@ -251,6 +309,15 @@ def test_windows_names_the_exception_or_its_code(line: str, name: str) -> None:
         "State:          Terminated",
         "return code handling was changed in 2.4",
         "exit code is not 0",
+        "if you get Segmentation fault",
+        "Segmentation fault handling was improved",
+        "the process might have been killed by signal 9",
+        "the signal 11 handler prints a stack",
+        "signal: 3 channels were read",
+        "a return value of 5",
+        "finished with 2 errors",
+        "the request failed with status 404",
+        "crashed with 3 workers",
     ],
 )
 def test_prose_that_only_mentions_a_signal_is_no_status(prose: str) -> None:

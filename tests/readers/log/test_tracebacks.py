@@ -10,6 +10,7 @@ from conftest import LOGS
 
 from triage.crash import Log, PythonException, PythonFrame
 from triage.readers import Source, read
+from triage.readers.log import tracebacks
 from triage.readers.log.tracebacks import extract
 
 
@@ -368,3 +369,74 @@ def test_the_frames_of_a_real_traceback_end_in_the_users_script() -> None:
 @pytest.mark.parametrize("name", ["null_pointer-2.21.log", "killed-2.21.log", "healthy/fit-2.21.log"])
 def test_a_log_without_an_exception_has_none(name: str) -> None:
     assert read(Source.of(LOGS / name), 0).exceptions == ()
+
+
+def _errors(text: str) -> list[tuple[str, str, list[str]]]:
+    found = tracebacks.extract(Log(0, text.split("\n")))
+    return [(error.type, error.message, [frame.function for frame in error.frames]) for error in found]
+
+
+def test_an_exception_group_with_its_members_inside() -> None:
+    text = """\
+  + Exception Group Traceback (most recent call last):
+  |   File "/home/user/t.py", line 9, in <module>
+  |     raise ExceptionGroup("many", errors)
+  | ExceptionGroup: many (2 sub-exceptions)
+  +-+---------------- 1 ----------------
+    | Traceback (most recent call last):
+    |   File "/home/user/t.py", line 3, in f
+    |     raise ValueError("bad")
+    | ValueError: bad
+    +---------------- 2 ----------------
+    | Exception Group Traceback (most recent call last):
+    |   File "/home/user/t.py", line 5, in g
+    | ExceptionGroup: inner (1 sub-exception)
+    +-+---------------- 1 ----------------
+      | TypeError: worse
+      +------------------------------------"""
+    assert _errors(text) == [
+        ("ExceptionGroup", "many (2 sub-exceptions)", ["<module>"]),
+        ("ValueError", "bad", ["f"]),
+        ("ExceptionGroup", "inner (1 sub-exception)", ["g"]),
+        ("TypeError", "worse", []),
+    ]
+
+
+def test_rich_draws_a_box_around_it() -> None:
+    text = """\
+╭──────────────────── Traceback (most recent call last) ────────────────────╮
+│ /home/user/train.py:12 in main                                            │
+│                                                                           │
+│   10 def f():                                                             │
+│ ❱ 12 │   raise ValueError("x")                                            │
+│ /home/user/lib.py:33 in load                                              │
+│ ╭─ locals ─╮                                                              │
+│ │ x = 1    │                                                              │
+╰───────────────────────────────────────────────────────────────────────────╯
+ValueError: x"""
+    assert _errors(text) == [("ValueError", "x", ["load", "main"])]
+
+
+def test_atheris_names_the_exception_above_its_frames() -> None:
+    text = """\
+ === Uncaught Python exception: ===
+ValueError: bad header
+Traceback (most recent call last):
+  File "/home/user/fuzz.py", line 12, in TestOneInput
+  File "/home/user/lib.py", line 3, in parse
+INFO: Instrumenting 3 functions"""
+    assert _errors(text) == [("ValueError", "bad header", ["parse", "TestOneInput"])]
+
+
+@pytest.mark.parametrize("level", ["INFO", "ERROR", "WARNING", "DEBUG", "Error"])
+def test_a_log_level_is_no_exception(level: str) -> None:
+    text = f'Traceback (most recent call last):\n  File "a.py", line 1, in <module>\n{level}: done'
+    assert _errors(text) == []
+
+
+def test_of_a_very_long_message_the_beginning_is_read() -> None:
+    text = 'Traceback (most recent call last):\n  File "a.py", line 1, in f\nValueError: no session ' + "x" * 20000
+    (error,) = _errors(text)
+    assert error[0] == "ValueError"
+    assert error[1].startswith("no session xxx")
+    assert len(error[1]) < 9000

@@ -23,19 +23,21 @@ _SHELL_WORDS = (
     r"[Aa]borted|[Aa]bort(?: trap)?|[Kk]illed|[Tt]erminated|trace trap"
 )
 # "core dumped" as shells write it, and as forms and people leave it.
-_CORE = r"\((?i:core[ -]dump(?:ed)?)\)"
+_CORE = r"[(（](?i:core[ -]dump(?:ed)?)[)）]"
 # Marks that forums and mail put around a line.
 _MARKS = r"[`*_'\"]{0,3}"
 # Words of a launcher between `exited` and the number. What else may end in a number needs more words than `exited`.
 _ENDED = (
-    r"(?:exit(?:s|ed)?(?: \w{4,12}ly)? with(?: an?| the)?(?: non-?zero)?(?: exit| error| return)?(?: code| status| value)?|"
+    r"(?:exit(?:s|ed)?(?: \w{4,12}ly)? with(?: an?| the)?(?: non-?zero)?(?: exit| error| return)?(?: code"
+    r"| status| value)?|"
     r"(?:quits?|terminate[sd]?|died|finished|ended|stopped|crashe[sd]|fail(?:s|ed))(?: \w{4,12}ly)?"
     r" with(?: an?| the)?(?: non-?zero)? (?:exit|return) ?(?:code|status|value)|"
     r"(?:terminated|died|crashed|quit) with (?:error )?code)"
 )
 _BY = (
     r"(?:(?:exited|exits|stopped|died|ended|crashed|failed|quit) (?:on|with|by|due to|from|after)|"
-    r"(?:terminated|killed|aborted|interrupted) (?:by|with|due to|on|via|using)(?: an?| the)?(?: fatal| uncaught| deadly)?|"
+    r"(?:terminated|killed|aborted|interrupted) (?:by|with|due to|on|via|using)(?: an?| the)?(?: fatal"
+    r"| uncaught| deadly)?|"
     r"exited prematurely:|exited on|because of)"
 )
 _WORD_NEEDLES = (
@@ -81,7 +83,8 @@ def _by_words(match: Match, place: Place) -> ExitStatus | None:
 _OF_A_CRASH = ("SIGSEGV", "SIGABRT", "SIGILL", "SIGBUS", "SIGFPE", "SIGKILL", "SIGTRAP", "SIGSYS", "SIGTERM", "SIGXCPU")
 # A sentence with one of these speaks of what may happen.
 _HYPOTHETICAL = (
-    r"(?i)\b(?:if|may|might|could|can|would|should|whether|unless|either|e\.g\.|such as|for example|possibl[ey]|causes?|"
+    r"(?i)\b(?:if|may|might|could|can|would|should|whether|unless|either|e\.g\.|such as|for example"
+    r"|possibl[ey]|causes?|"
     r"potential|typically|usually|often|sometimes|means|handler|handling|ignor\w+|not)\b"
 )
 
@@ -121,14 +124,14 @@ _EXIT_FORMS: tuple[tuple[tuple[str, ...], str, Callable[[Match, Place], ExitStat
         _WORD_NEEDLES,
         rf"^{_MARKS}(?:(?:[\w./-]+: )?line \d+:\s+\d+ |\[\d+\]\s*(?:[-+]\s+)?(?:\d+\s+)?|"
         rf"(?:\S*/)?(?:zsh|bash|sh|ksh|fish|csh|tcsh|dash): )?"
-        rf"(?P<words>{_SHELL_WORDS})(?:: ?\d+)?(?:\s+{_CORE})?(?:\s{{2,}}\S.*|[.!]?{_MARKS}\s*)$",
+        rf"(?P<words>{_SHELL_WORDS})(?:: ?\d+)?(?:\s*{_CORE})?(?:\s{{2,}}\S.*|[.!]?{_MARKS}\s*)$",
         _by_words,
     ),
     # the same behind `line 3: 4711` where a form or a chat has taken the columns out
     ((": line ", "line "), rf"^(?:[\w./-]+: )?line \d+:\s+\d+ (?P<words>{_SHELL_WORDS})\b", _by_words),
     # the words behind a prompt's output or a path, made certain by "(core dumped)"
-    (("ump",), rf"(?P<words>{_SHELL_WORDS})[.:]?\s+{_CORE}", _by_words),
-    # the shell's words right behind a progress bar, which ends in no line feed (`loss: 2.1371Killed`, `ETA: 12sKilled`),
+    (("ump",), rf"(?P<words>{_SHELL_WORDS})[.:]?\s*{_CORE}", _by_words),
+    # the shell's words right behind a progress bar, which ends in no line feed (`loss: 2.1371Killed`, `ETA: 12sKilled`)
     # or behind a test's dots
     (
         _WORD_NEEDLES,
@@ -139,7 +142,8 @@ _EXIT_FORMS: tuple[tuple[tuple[str, ...], str, Callable[[Match, Place], ExitStat
     # after the name of the program that a script, a test runner or cron puts before it
     (
         ("ault", "us error", "nstruction", "xception"),
-        r"^(?:(?:(?i:error|fatal|fatal error|crash(?:ed)?|panic|FAIL(?:ED)?|exception|make|cron|sh)|[\w./-]{1,60}\.(?:py|sh|exe)"
+        r"^(?:(?:(?i:error|fatal|fatal error|crash(?:ed)?(?: message)?|panic|FAIL(?:ED)?|exception|make|cron|sh)"
+        r"|[\w./-]{1,60}\.(?:py|sh|exe)"
         r"|\.?/[\w./-]{1,60}|python[\d.]*)(?:\[\d+\])?: ){1,2}(?P<words>(?i:segmentation fault|bus error|"
         r"illegal instruction|floating point exception))(?:: \d+)?[.!]?\s*$",
         _by_words,
@@ -155,7 +159,8 @@ _EXIT_FORMS: tuple[tuple[tuple[str, ...], str, Callable[[Match, Place], ExitStat
     (("<Signals.",), r"<Signals\.(?P<signal>SIG[A-Z]{2,6}): \d+>", _by_name),
     (
         ("ignal", "IGNAL"),
-        rf"(?i:{_BY} signal:?|interrupted by signal|^killed by signal|\bexit signal:?|\bdied (?:by|of|from|with) signal) ?"
+        rf"(?i:{_BY} signal:?|interrupted by signal|^killed by signal|\bexit signal:?|\bdied (?:by|of|from"
+        rf"|with) signal) ?"
         r"#?(?P<number>\d{1,2})\b",
         _by_certain_number,
     ),

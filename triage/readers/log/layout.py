@@ -91,6 +91,10 @@ _PREFIXES = (
     r"^(?:app|heroku)\[(?P<who>[\w.]+)\]: ",  # Heroku, after its time
     r"^\[\d{4}-\d\d-\d\d,? [\d:,]+(?: UTC)?\] \{[\w.]+:\d+\} [A-Z]+ - ",  # Airflow
     r"^\d\d/\d\d/\d\d \d\d:\d\d:\d\d (?:INFO|WARN|ERROR) [\w.$]+: ",  # Spark
+    # Android Studio's logcat, then adb's two forms
+    r"^(?:\d{4}-)?\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} +\d+-\d+/\S+ [VDIWEFA]/[^:\n]{1,60}: ?",
+    r"^\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} +\d+ +\d+ [VDIWEFA] [^:\n]{1,60}: ",
+    r"^(?:\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} )?[VDIWEFA]/[^(\n]{1,60}\( *\d+\): ",
     r"^npm (?:ERR!|error) (?:code )?",  # npm
     r"^\d+ (?:error|verbose|silly|info) ",  # npm's debug log
 )
@@ -149,7 +153,11 @@ def _candidates(sample: list[str]) -> list[str]:
 
 def _may_have_prefix(line: str) -> bool:
     """A cheap check before any pattern is compiled: a prefix starts with a number, a bracket or a short month."""
-    return line[0] in "0123456789[(>" or line[3:4] == " " or any(mark in line[:90] for mark in (" |", "]: ", "ERR!"))
+    return (
+        line[0] in "0123456789[(>"
+        or line[3:4] == " "
+        or any(mark in line[:90] for mark in (" |", "]: ", "ERR!", "): "))
+    )
 
 
 def _has_prefix(prefix: str, line: str) -> bool:

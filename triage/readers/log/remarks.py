@@ -27,59 +27,78 @@ _WHO = (
 _DIES = (
     r"(?:crash(?:es|ed|ing)\b|keeps? (?:on )?(?:crashing|dying|restarting)|(?:has )?die[sd]\b|segfault(?:s|ed|ing)?\b|"
     r"seg faults\b|aborts\b|(?:gets?|got|is|was|are|were|being) (?:killed|terminated|aborted)\b|core dumps\b|"
-    r"(?:terminat(?:es|ed)|exit(?:s|ed)?|end(?:s|ed)|stop(?:s|ped)|quits?|clos(?:es|ed)|shuts? down|disappears?|restart(?:s|ed))"
-    r" (?:itself|silently|abruptly|immediately|unexpectedly|by itself|without (?:any|an|a|giving|showing|printing|throwing)))"
+    r"(?:terminat(?:es|ed)|exit(?:s|ed)?|end(?:s|ed)|stop(?:s|ped)|quits?|clos(?:es|ed)|shuts? down"
+    r"|disappears?|restart(?:s|ed))"
+    r" (?:itself|silently|abruptly|immediately|unexpectedly|by itself|without (?:any|an|a|giving|showing"
+    r"|printing|throwing)))"
 )
 _GETS = (
     r"\b(?:get|gets|got|getting|see|saw|seeing|have|receive[sd]?|encounter(?:s|ed|ing)?|fac(?:e|ed|ing)|hit|hits|hitting|"
     r"gives?(?: me)?|gave(?: me)?|giving|result(?:s|ed|ing)? in|end(?:s|ed|ing)?(?: up)? (?:with|in)|lead(?:s|ing)? to|"
-    r"fail(?:s|ed|ing)? with|crash(?:es|ed|ing)? with|di(?:es|ed|ing) with|exit(?:s|ed|ing)? with|throws?|threw|caus(?:es|ed|ing)|"
-    r"produces?|raises?|runs? into|ran into|experienc(?:e|ed|ing))\b"
+    r"fail(?:s|ed|ing)? with|crash(?:es|ed|ing)? with|di(?:es|ed|ing) with|exit(?:s|ed|ing)? with|throws?"
+    r"|threw|caus(?:es|ed|ing)|"
+    r"produces?|raises?|triggers?|triggered|runs? into|ran into|experienc(?:e|ed|ing))\b"
 )
 _WHEN = (
     r"(?:when(?:ever)?|while|on|in|at|after|during|with|using|calling|running|importing|upon|from|if i|as soon as)\b"
 )
 _DEATHS = (
     rf"{_WHO}(?: [\w'()./-]+){{0,4}}? {_OFTEN}{_DIES}",
-    rf"{_GETS} (?:an? |the |this |these |me |following |random |error |message |with |of |following error)*[\"'`*:]*{_FAULT}",
-    rf"^\W*(?:\[?bug\]?:? )?(?:\w+ )?(?:{_FAULT}(?:s|ed)?|crash(?:es|ed)?|kernel (?:crash|dies|died|dying|restart\w*|dead)) {_WHEN}",
+    rf"{_GETS} (?:an? |the |this |these |me |following |random |error |message |with |of "
+    rf"|following error)*[\"'`*:]*{_FAULT}",
+    rf"^\W*(?:\[?bug\]?:? )?(?:\w+ )?(?:{_FAULT}(?:s|ed)?|crash(?:es|ed)?|kernel (?:crash|dies|died|dying"
+    rf"|restart\w*|dead)) {_WHEN}",
     r"\b(?:silent(?:ly)? crash|crash(?:es|ed)? silently|"
-    r"no (?:error|traceback|error message|message|output)(?:s| at all)?,? (?:it )?just (?:exits?|crash\w*|quits?|stops?|closes?|dies)|"
+    r"no (?:error|traceback|error message|message|output)(?:s| at all)?,? (?:it )?just (?:exits?|crash\w*"
+    r"|quits?|stops?|closes?|dies)|"
     r"just (?:exits|quits|dies|crashes|closes|terminates))\b",
-    r"\bkernel (?:always |just |keeps? )?(?:dies|dying|died|crash\w+|restart(?:s|ed|ing))\b",
+    r"\bkern[ae]l (?:always |just |keeps? |getting |gets |is )?(?:dead|dies|dying|died|crash\w+|restart(?:s|ed|ing))\b",
 )
 _STANDS = (
-    rf"{_WHO}(?: [\w'()./-]+){{0,4}}? {_OFTEN}(?:hangs?|hung|freezes|froze|stalls|stalled|blocks forever|deadlocks|stands still)\b",
+    rf"{_WHO}(?: [\w'()./-]+){{0,4}}? {_OFTEN}(?:hangs?|hung|freezes|froze|stalls|stalled|blocks forever"
+    rf"|deadlocks|stands still)\b",
     r"\b(?:is|was|are|gets?|got|getting|be|stays?|stayed|remains?|just|always) (?:just |completely |always |then )?"
     r"(?:stuck|frozen|hanging|hung|freezing|unresponsive|not responding)\b",
-    r"^\W*(?:stuck|hangs?|hung|frozen|freezes|deadlock) (?:at|on|in|when|while|forever|after|during|indefinitely)\b",
+    rf"{_WHO} (?:\w+ ){{0,2}}?(?:stucks?|hung|hanging)\b",
+    r"^\W*(?:stuck|get stuck|hangs?|hung|frozen|freezes|deadlock) "
+    r"(?:at|on|in|when|while|forever|after|during|indefinitely)\b",
     r"\bnever (?:returns?|finishes|ends|completes|starts|stops|comes? back|terminates|progresses)\b",
     r"\b(?:no (?:response|output|progress|reaction)|nothing happens|doesn't (?:respond|proceed|progress|continue|move))"
     r"(?: (?:for|after|even)\b[^\n]{0,30})?",
-    r"\b(?:hangs?|hung|stuck|freezes|waits?|runs?|blocks?|loops?) (?:for ?ever|indefinitely|endlessly|for (?:hours|minutes|days|\d+))\b",
+    r"\b(?:hangs?|hung|stuck|freezes|waits?|runs?|blocks?|loops?) (?:for ?ever|indefinitely|endlessly|for "
+    r"(?:hours|minutes|days|\d+))\b",
 )
 # A possibility, a denial, a cure, advice: the thing itself did not happen in this sentence.
 _NOT_THIS_TIME = (
     r"(?i)\b(?:may|might|could|can|cannot|would|should|shouldn't|whether|unless|in case|possibl[ey]|potential|likely|"
-    r"if (?:you|your|it|the|this|a|an|one|there|any)|not|no longer|never (?:crash|hang|die|segfault|freeze)\w*|(?:doesn't|don't|didn't|"
-    r"won't|isn't|wasn't|hasn't|not) (?:\w+ )?(?:crash|hang|die|segfault|freeze|stuck)\w*|fix(?:e[sd]|ing)?|avoid\w*|prevent\w*|"
+    r"if (?:you|your|it|the|this|a|an|one|there|any)|not|no longer|never (?:crash|hang|die|segfault"
+    r"|freeze)\w*|(?:doesn't|don't|didn't|"
+    r"won't|isn't|wasn't|hasn't|not) (?:\w+ )?(?:crash|hang|die|segfault|freeze|stuck)\w*|fix(?:e[sd]|ing)?"
+    r"|avoid\w*|prevent\w*|"
     r"solved?|resolved|workaround|without (?:crash|hang|problem|issue)\w*|used to|expected|make sure|see also|to debug|"
     r"please (?:report|see|check)|potential root causes|handler|deprecated|instead of)\b"
 )
-_DENIED_HANG = r"(?i)\bnever (?:returns?|finishes|ends|completes|starts|stops|comes?|terminates|progresses)\b|\bdoesn't (?:respond|proceed|progress|continue|move)\b"
+_DENIED_HANG = (
+    r"(?i)\bnever (?:returns?|finishes|ends|completes|starts|stops|comes?|terminates|progresses)\b"
+    r"|\bdoesn't (?:respond|proceed|progress|continue|move)\b"
+)
 # Lines that a program, a shell or a program's source has.
 _OF_A_PROGRAM = (
-    r"^\s*(?:\d{4}-\d\d-\d\d|\d{1,2}:\d\d|\[|\||<|[IWEFD]\d{4} |[WEFD] |I \S+[./]|File \"|Traceback|at |#\d|\$ |>>> |\.\.\. |%|@|//|/\*|"
-    r"(?:INFO|WARN|WARNING|ERROR|DEBUG|NOTE|CRITICAL|FATAL|TRACE)\b|import |from \S+ import|def |class |return |print\(|"
+    r"^\s*(?:\d{4}-\d\d-\d\d|\d{1,2}:\d\d|\[|\||<|[IWEFD]\d{4} |[WEFD] |I \S+[./]|File \"|Traceback|at |#\d"
+    r"|\$ |>>> |\.\.\. |%|@|//|/\*|"
+    r"(?:INFO|WARN|WARNING|ERROR|DEBUG|NOTE|CRITICAL|FATAL|TRACE)\b|import |from \S+ import|def |class "
+    r"|return |print\(|"
     r"\w+(?:Error|Warning|Exception)\b|Thread |Process |Epoch \d|=+|-{3,}|\*{3}|Exception in|During handling|"
     r"The above exception|npm |make|gcc|g\+\+|Error (?:in|response)|\w+: (?:error|warning|fatal|line \d))"
-    r"|\.(?:cc|cpp|cxx|cu|h|hpp|py|so|java|go|rs):\d+|[;{}]\s*$|^\s*\w+(?:\.\w+)* ?=|\(\w+=|\|\s*(?:WARNING|INFO|ERROR)\s*\|"
+    r"|\.(?:cc|cpp|cxx|cu|h|hpp|py|so|java|go|rs):\d+|[;{}]\s*$|^\s*\w+(?:\.\w+)* ?=|\(\w+=|\|\s*(?:WARNING"
+    r"|INFO|ERROR)\s*\|"
     r"|0x[0-9a-f]{6}|\bip [0-9a-f]{8}"
 )
 _NEEDLES = (
-    "rash", "die", "dying", "fault", "ump", "kill", "hang", "hung", "tuck", "freez", "froze", "never ", "no response",
-    "no output", "nothing happens", "restart", "silent", "just ", "abort", "SIG", "orever", "ndefinitely",
-    "stall", "doesn't", "unresponsive", "terminat", "no progress", "exit", "instr", "bus error", "violation", "orruption",
+    "rash", "die", "Die", "dying", "fault", "ump", "kill", "Kill", "hang", "Hang", "hung", "Hung", "tuck",
+    "reez", "roze", "never ", "o response", "o output", "othing happens", "restart", "ilent", "just ", "bort",
+    "SIG", "orever", "ndefinitely", "stall", "doesn't", "unresponsive", "terminat", "o progress", "exit",
+    "instr", "bus error", "violation", "orruption",
 )  # fmt: skip
 _LONGEST_LINE = 2000
 _LONGEST = 240

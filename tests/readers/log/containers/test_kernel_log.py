@@ -1,7 +1,7 @@
 """dmesg and audit: the kernel saw who died, of what, and in which library."""
 
 import pytest
-from container_logs import crash, facts_in, facts_of, names
+from container_logs import crash, facts_in, facts_of, frames, names
 
 GIB = 1024**3
 
@@ -55,3 +55,24 @@ def test_an_audit_record() -> None:
 )
 def test_each_wording_of_the_kernel(line: str, name: str) -> None:
     assert names(facts_in("kernel_log", line).exits) == [name]
+
+
+def test_the_kernels_own_crash_has_its_stack_without_the_reports_functions() -> None:
+    found = facts_in(
+        "kernel_log",
+        "BUG: KASAN: use-after-free in demo_write+0x208/0x390",
+        "CPU: 4 PID: 8262 Comm: demo Tainted: G",
+        "Call trace:",
+        "[<0000000036c0b44e>] dump_backtrace+0x0/0x688",
+        "[<000000000aee7e49>] kasan_report+0xa4/0xa8",
+        "[<00000000cdab1de8>] demo_write+0x208/0x390",
+        "[<00000000743e9cdb>] vfs_write+0x110/0x2bc",
+    )
+    assert [message.kind for message in found.messages] == ["notice"]
+    assert frames(found.threads[0]) == ["demo_write", "vfs_write"]
+    assert found.exits == ()
+
+
+def test_a_panic_names_the_function_of_its_instruction_first() -> None:
+    found = facts_in("kernel_log", "general protection fault: 0000 [#1] SMP", "RIP: 0010:demo_destroy+0xe2/0x186")
+    assert frames(found.threads[0]) == ["demo_destroy"]

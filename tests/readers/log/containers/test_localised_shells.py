@@ -21,6 +21,15 @@ def test_a_script_in_fourteen_languages() -> None:
         ("Erreur de segmentation (core dumped)", "SIGSEGV"),
         ("Ungültiger Maschinenbefehl (Speicherabzug geschrieben)", "SIGILL"),
         ("Abandon (core dumped)", "SIGABRT"),
+        ("Ошибка сегментирования (образ памяти сброшен на диск)", "SIGSEGV"),
+        ("Naruszenie ochrony pamięci (zrzut pamięci)", "SIGSEGV"),
+        ("Parçalama arızası (çekirdek kopyası (core) oluşturuldu)", "SIGSEGV"),
+        ("セグメンテーション違反です (コアダンプ)", "SIGSEGV"),
+        ("中止 (コアダンプ)", "SIGABRT"),
+        ("不正な命令です (コアダンプ)", "SIGILL"),
+        ("세그멘테이션 오류 (코어 덤프됨)", "SIGSEGV"),
+        ("Falha de segmentação (imagem do núcleo gravada)", "SIGSEGV"),
+        ("Errore di segmentazione (core dump creato)", "SIGSEGV"),
     ],
 )
 def test_a_terminal_has_the_words_alone_on_the_line(line: str, name: str) -> None:

@@ -55,3 +55,35 @@ def test_an_ips_file_that_is_cut_is_read_up_to_the_cut() -> None:
 def test_json_that_is_nested_to_confuse_is_no_trouble() -> None:
     found = facts_in("macos_crash", '{"bug_type":"309"}', '{"type": "EXC_CRASH", "threads": ' + "[" * 100_000)
     assert found.threads == ()
+
+
+def test_plcrashreporter_names_the_signal_without_a_mach_exception() -> None:
+    found = facts_in(
+        "macos_crash",
+        "Exception Type:  SIGSEGV",
+        "Exception Codes: SEGV_ACCERR at 0x10",
+        "Crashed Thread:  0",
+        "",
+        "Thread 0 Crashed:",
+        "0   Demo                                0x0000000102f3a5b0 demo_run + 28",
+    )
+    assert names(found.exits) == ["SIGSEGV"]
+    assert found.threads[0].crashed
+
+
+def test_a_head_in_json_may_have_the_old_text_below() -> None:
+    found = facts_in(
+        "macos_crash",
+        '{"app_name":"Demo","bug_type":"109","os_version":"macOS 12.1 (21C52)"}',
+        "Process:               Demo [4711]",
+        "Exception Type:        EXC_BAD_ACCESS (SIGSEGV)",
+        "Thread 0 Crashed:",
+        "0   Demo                                0x0000000102f3a5b0 demo_run + 28",
+    )
+    assert names(found.exits) == ["SIGSEGV"]
+    assert found.threads[0].native_stack[0].function == "demo_run"
+
+
+def test_a_type_without_a_signal_is_still_a_crash() -> None:
+    found = facts_in("macos_crash", "Exception Type:  EXC_CRASH")
+    assert [message.kind for message in found.messages] == ["notice"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from triage import digits, patterns
-from triage.crash import Environment, Fault, Log, RuntimeMessage, Thread
+from triage.crash import Fault, Log, RuntimeMessage, Thread
 from triage.readers.log.containers.interface import ContainerFacts, statuses
 from triage.readers.log.containers.printed_stacks import by_lines, numbered_frames
 
@@ -27,7 +27,7 @@ def extract(log: Log) -> ContainerFacts:
     ]
     if not exits:
         return ContainerFacts(messages=tuple(messages))
-    threads = []
+    threads: list[Thread] = []
     if " pc " in log.text:
         for stack in by_lines(log, numbered_frames(log)):
             threads.append(Thread("", not threads, (), stack.frames, log.place(stack.offset)))
@@ -38,5 +38,4 @@ def extract(log: Log) -> ContainerFacts:
         threads=tuple(threads),
         messages=tuple(messages),
         fault=Fault(fault["signal"], address) if fault and address is not None else None,
-        environment=Environment(),
     )

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from triage import digits, patterns
 from triage.crash import Log, NativeFrame, RuntimeMessage, Thread, base_name
-from triage.readers.log.containers import sanitizers
 from triage.readers.log.containers.interface import ContainerFacts, longest_line
 from triage.readers.log.containers.printed_stacks import FrameLine, by_lines, numbered_frames, qualified_name
 
@@ -45,9 +44,16 @@ _FATAL = (
     r"^(?P<text>abort: [^\n]+)$",
     r"^## (?P<text>V8 sandbox violation detected[^\n]*)$",
 )
-_WINDOWS = r"^[ \t]+(?P<function>[^\s\[][^\n\[]*?) \[0x[0-9A-Fa-f]+(?:\+\d+)?\](?: \((?P<file>[^():\n]+(?::\\[^():\n]+)?):(?P<line>\d+)\))?[ \t]*$"
+_WINDOWS = (
+    r"^[ \t]+(?P<function>[^\s\[][^\n\[]*?) \[0x[0-9A-Fa-f]+(?:\+\d+)?\](?: \((?P<file>[^():\n]+"
+    r"(?::\\[^():\n]+)?):(?P<line>\d+)\))?[ \t]*$"
+)
 _MACOS = r"^\d+ +(?P<module>\S(?:[^\n]*?\S)?)\s+0x[0-9a-f]{8,16} (?P<function>[^\n]+?) \+ (?P<offset>\d+)[ \t]*$"
-_SYMBOLS = r"^[ \t]*(?P<path>/[^\s()]+|[\w.-]+\.so[\w.]*)\((?P<function>[^()\s+]*)(?:\+0x(?P<offset>[0-9a-f]+))?\) ?\[0x[0-9a-f]+\]"
+_SYMBOLS = (
+    r"^[ \t]*(?P<path>/[^\s()]+|[\w.-]+\.so[\w.]*)\((?P<function>[^()\s+]*)(?:\+0x"
+    r"(?P<offset>[0-9a-f]+))?\) ?\[0x[0-9a-f]+\]"
+)
+_OF_A_SANITIZER = r"(?:ERROR|WARNING): \w*Sanitizer: |ERROR: libFuzzer: |: runtime error: "
 _LONGEST = 400
 
 
@@ -62,7 +68,7 @@ def extract(log: Log) -> ContainerFacts:
     handled = "Received signal " in log.text or "[end of stack trace]" in log.text
     if not messages and not handled:
         return ContainerFacts()
-    caught = any(message.kind == "sanitizer" for message in sanitizers.extract(log).messages)
+    caught = patterns.compile(_OF_A_SANITIZER).search(log.text) is not None
     return ContainerFacts(messages=tuple(messages.values()), threads=() if caught else _threads(log))
 
 

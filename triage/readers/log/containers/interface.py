@@ -72,7 +72,7 @@ def notices(log: Log, pattern: str) -> tuple[RuntimeMessage, ...]:
 
 
 def longest_line(log: Log, start: int, stop: int) -> tuple[int, str]:
-    """The longest line between two offsets, and where it starts: of a heading of several lines the one that tells most."""
+    """The longest line between two offsets, which tells most of a heading of several lines, and where it starts."""
     lines = log.text[start:stop].split("\n")
     longest = max(range(len(lines)), key=lambda number: len(lines[number].strip(" \t#")))
     text = lines[longest].strip()

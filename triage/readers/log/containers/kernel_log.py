@@ -50,7 +50,8 @@ _GROUP_LIMIT = r"memory: usage \d+kB, limit (?P<limit>\d+)kB"
 _AUDIT = r'ANOM_ABEND [^\n]*?comm="?(?P<comm>[^"\s]+)"?[^\n]*? sig=(?P<sig>\d{1,2})\b'
 # The kernel itself: what it says first, and its own stack, where the report's own functions come on top.
 _OOPS = (
-    r"(?:Kernel panic - not syncing: |BUG: KASAN: |kernel BUG at |Internal error: Oops|[Uu]nable to handle (?:kernel|page)"
+    r"(?:Kernel panic - not syncing: |BUG: KASAN: |kernel BUG at |Internal error: Oops|[Uu]nable to handle "
+    r"(?:kernel|page)"
     r"|(?:general protection fault|invalid opcode|divide error)(?:, [^\n:]*)?: 0000 \[#1\])[^\n]*$"
 )
 _KERNEL_AT = r"(?:RIP: 0010:|PC is at |\bpc : )(?:\[<[0-9a-f]+>\] ?)*\s*(?P<function>[A-Za-z_][\w.]*)\+0x"

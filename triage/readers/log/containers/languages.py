@@ -24,6 +24,7 @@ TRIGGERS = (
     "nhandled Exception",
     "Process terminated.",
     "Fatal error. ",
+    "Exception Info: System",
     "Uncaught ",
     "UnhandledPromiseRejection",
     "panic: ",
@@ -51,21 +52,30 @@ class _Runtime(NamedTuple):
     between: int = 4
 
 
-_JAVA_FRAME = r"^\s*at (?:[\w.@-]+//?)*(?P<function>[\w.$]+\.(?:<init>|<clinit>|[\w$]+))\((?:(?P<file>[^():\n]+)(?::(?P<line>\d+))?)?\)"
+_JAVA_FRAME = (
+    r"^\s*at (?:[\w.@-]+//?)*(?P<function>[\w.$]+\.(?:<init>|<clinit>|[\w$]+))\((?:"
+    r"(?P<file>[^():\n]+)(?::(?P<line>\d+))?)?\)"
+)
 _JAVA_CLASS = r"(?:[a-z]\w*\.){1,8}[A-Z][\w$]*(?:Exception|Error|Throwable|Failure|Finding\w*|SecurityIssue\w*)\w*"
 _RUNTIMES = (
     # Java and Kotlin; Jazzer's heading; Android's
     _Runtime(
-        rf'^(?:[^\n]{{0,80}}?)(?:Exception in thread "[^"\n]*" |== Java Exception: |Uncaught exception: ){_JAVA_CLASS}[^\n]*$'
+        r'^(?:[^\n]{0,80}?)(?:Exception in thread "[^"\n]*" |== Java Exception: |Uncaught exception: )'
+        rf"{_JAVA_CLASS}[^\n]*$"
         rf"|^[^\n]{{0,80}}?FATAL EXCEPTION: [^\n]*(?:\n[^\n]*){{0,2}}?\n[^\n]{{0,80}}?{_JAVA_CLASS}[^\n]*$",
         _JAVA_FRAME,
     ),
     _Runtime(rf"^{_JAVA_CLASS}(?:: [^\n]*)?$", _JAVA_FRAME, between=1),
     # .NET
     _Runtime(
-        r"^(?:[^\n]{0,60}?)(?:Unhandled [Ee]xception[.:] ?[^\n]*(?:\n[^\n]*)?|Process (?:is )?terminated[. ][^\n]*"
-        r"|Fatal error\. [^\n]*|Stack overflow\.)$",
+        r"^(?:[^\n]{0,60}?)(?:Unhandled [Ee]xception[.:] ?(?:\n[^\n]+|[^\n]+)|Process (?:is )?terminated[. ][^\n]*"
+        r"|Fatal error\. [^\n]*|Stack overflow\.|Exception Info: System\.[^\n]+)$",
         r"^\s*at (?P<function>[\w.<>`|+\[\],]+)\([^\n]*?\)(?: in (?P<file>[^\n]+?):line (?P<line>\d+))?\s*$",
+    ),
+    # PHP
+    _Runtime(
+        r"^(?:[^\n]{0,60}?)(?:PHP )?Fatal error:  ?[^\n]+$",
+        r"^#\d+ (?P<file>[^\n(]+)\((?P<line>\d+)\): (?P<function>[\w\\>:-]+)\(",
     ),
     # Node and browsers
     _Runtime(
@@ -78,8 +88,8 @@ _RUNTIMES = (
     # Go: the function and, below it, its place
     _Runtime(
         r"^(?:[^\n]{0,40}?)(?:panic: [^\n]+|fatal error: [^\n]+|runtime: goroutine stack exceeds[^\n]*)$",
-        r"^(?:created by )?(?P<function>[\w./*()\[\]{}·%~-]+?)(?:\([^\n]*\))?(?: in goroutine \d+)?\n"
-        r"\s+(?P<file>\S[^\n]*?\.(?:go|s|c)):(?P<line>\d+)",
+        r"^(?:created by )?(?P<function>[\w./·%~-]+(?:\(\*?[\w.\[\]]+\)\.[\w.·-]+)*)(?:\([^\n]*\))?"
+        r"(?: in goroutine \d+)?\n+[^\w\n]+(?P<file>\S[^\n]*?\.(?:go|s|c)):(?P<line>\d+)",
         between=8,
     ),
     # Rust
@@ -93,15 +103,11 @@ _RUNTIMES = (
         r"^[^\s:]+\.rb:\d+:in [`'][^'\n]*': [^\n]+ \([A-Z][\w:]*\)$",
         r"^\s*from (?P<file>[^\n:]+):(?P<line>\d+):in [`'](?P<function>[^'\n]+)'",
     ),
-    # PHP
-    _Runtime(
-        r"^(?:[^\n]{0,60}?)(?:PHP )?Fatal error:  ?[^\n]+$",
-        r"^#\d+ (?P<file>[^\n(]+)\((?P<line>\d+)\): (?P<function>[\w\\>:-]+)\(",
-    ),
     # Julia
     _Runtime(
         r"^ERROR: (?:LoadError: )?[^\n]+$",
-        r"^\s*\[\d+\] (?P<function>[^\s(]+)(?:\([^\n]*\))?(?:\n?\s+@?(?:at )? ?(?:[\w.]+ )?(?P<file>[^\s:]+):(?P<line>\d+))?",
+        r"^\s*\[\d+\] (?P<function>[^\s(]+)(?:\([^\n]*\))?(?:\n?\s+@?(?:at )? ?(?:[\w.]+ )?(?P<file>[^\s:]+):"
+        r"(?P<line>\d+))?",
         between=3,
     ),
     # R, which stops a script with two lines

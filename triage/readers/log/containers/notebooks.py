@@ -68,9 +68,11 @@ _NOTICE = (
 _MEMORY = (
     r"[Ss]ession crashed after using all available RAM|"
     r"[Nn]otebook tried to allocate more memory than is available|"
-    r"[Kk]ernel (?:died|restarted|was restarted|has been terminated) (?:because|due to|since) [^\n]{0,40}(?:memory|RAM)|"
+    r"[Kk]ernel (?:died|restarted|was restarted|has been terminated) (?:because|due to|since) [^\n]{0,40}"
+    r"(?:memory|RAM)|"
     r"(?:notebook|kernel|instance|session|machine|app) (?:has )?ran out of memory|"
-    r"(?:notebook|kernel|process|app|session) (?:was|has been) (?:killed|terminated|stopped) [^\n]{0,40}(?:out of memory|OOM)|"
+    r"(?:notebook|kernel|process|app|session) (?:was|has been) (?:killed|terminated|stopped) [^\n]{0,40}"
+    r"(?:out of memory|OOM)|"
     r"app has gone over its resource limits"
 )
 # IDLE prints its line at every start of a script; only a bare shell's restart follows a death.

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from triage import digits, patterns
 from triage.crash import Log, NativeFrame, Thread, base_name
 from triage.frames import from_fault
+from triage.patterns import Match
 
 
 class FrameLine(NamedTuple):
@@ -89,7 +90,7 @@ _OF_GDB = r"[ \t](?:at|from) \S+$"
 
 def numbered_frames(log: Log) -> list[FrameLine]:
     """Frames as the sanitizers, Chromium and Android print them: a number, an address, a function and where it is."""
-    found = []
+    found: list[FrameLine] = []
     for match in patterns.compile(_NUMBERED).finditer(log.text):
         frame = _numbered_frame(match["rest"].rstrip())
         number = digits.whole(match["number"])
@@ -112,15 +113,10 @@ def _numbered_frame(text: str) -> NativeFrame | None:
         name = qualified_name(function) if function and not function.startswith("BuildId") else None
         return NativeFrame(base_name(first["module"]), name, digits.whole(first["offset"]))
     module = offset = source = None
-    if placed := patterns.compile(_IN_MODULE).search(rest):
-        # `function+0x1f` alone is no module
-        if (
-            rest[placed.start() : placed.start() + 2].strip()[:1] in ("(", "<")
-            or "/" in placed["module"]
-            or "\\" in placed["module"]
-        ):
-            module, offset = base_name(placed["module"]), digits.whole(placed["offset"], 16)
-            rest = rest[: placed.start()].rstrip()
+    placed = patterns.compile(_IN_MODULE).search(rest)
+    if placed and _is_module(rest, placed):
+        module, offset = base_name(placed["module"]), digits.whole(placed["offset"], 16)
+        rest = rest[: placed.start()].rstrip()
     rest = patterns.compile(_NO_SOURCE).sub("", " " + rest).strip()
     if line := patterns.compile(_SOURCE).search(rest):
         source = f"{base_name(line['file'])}:{line['line']}"
@@ -131,6 +127,12 @@ def _numbered_frame(text: str) -> NativeFrame | None:
         return NativeFrame(base_name(rest), None, offset, source=source)
     function = None if rest in _NO_NAME else qualified_name(patterns.compile(r" /\S+$").sub("", rest))
     return NativeFrame(module, function, offset, source=source)
+
+
+def _is_module(text: str, placed: Match) -> bool:
+    """Whether it is a library with an offset: `function+0x1f` is none."""
+    in_brackets = text[placed.start() : placed.start() + 2].strip()[:1] in ("(", "<")
+    return in_brackets or "/" in placed["module"] or "\\" in placed["module"]
 
 
 # ---------------------------------------------------------------- mangled C++ names

@@ -6,10 +6,12 @@ memory was allocated and freed, what the other thread did.
 
 from __future__ import annotations
 
+from itertools import dropwhile
 from typing import NamedTuple
 
 from triage import digits, patterns, status
-from triage.crash import Access, ExitStatus, Fault, Log, RuntimeMessage, Thread
+from triage.crash import Access, ExitStatus, Fault, Log, NativeFrame, RuntimeMessage, Thread
+from triage.frames import function_name
 from triage.patterns import Match
 from triage.readers.log.containers.interface import ContainerFacts
 from triage.readers.log.containers.printed_stacks import Stack, by_lines, numbered_frames
@@ -57,8 +59,12 @@ _ACCESS = r"caused by a (?P<access>READ|WRITE) memory access"
 _LED_TO_IT = (
     r"(?i)(?:freed|allocated|created|stored|marked) (?:by|here|at)|allocated from|(?:previous|concurrent) (?:atomic )?"
     r"(?:read|write)|was (?:created|stored|allocated)|uninitialized value was|memory was marked|"
-    r"location is|mutex \S+ (?:\(\S+\) )?(?:is already|created|acquired)|as if synchronized|hint:|"
+    r"location is|mutex \S+ (?:\(\S+\) )?(?:is already|created|acquired)|as if synchronized|"
     r"live heap allocations|byte\(s\) \(\d+%\) in|top \d+%|dedup_token|registered by|created at:|previously"
+)
+_INTERCEPTED = (
+    r"^(?:malloc|calloc|realloc|c?free|strdup|mem(?:cpy|move|set|cmp|chr)|strn?(?:len|cmp|cpy|cat|chr|str)|strtol|printf|"
+    r"operator (?:new|delete)(?:\[\])?|pthread_create)$"
 )
 _LONGEST = 300
 
@@ -121,11 +127,17 @@ def _threads(log: Log, reports: list[_Report]) -> tuple[Thread, ...]:
         if crashed:
             told.add(report.offset)
         name = "" if crashed else heading.rstrip(":")
-        threads.append(Thread(name, crashed, (), stack.frames, log.place(stack.offset)))
+        threads.append(Thread(name, crashed, (), _below_interceptors(stack.frames), log.place(stack.offset)))
     # A leak has nothing but where it was allocated: the first stack is what there is to look at.
     if threads and not any(thread.crashed for thread in threads):
         threads[0] = threads[0]._replace(crashed=True)
     return tuple(threads)
+
+
+def _below_interceptors(frames: tuple[NativeFrame, ...]) -> tuple[NativeFrame, ...]:
+    """The stack from the caller of a function of the C library that the sanitizer replaces, if there is one."""
+    named = patterns.compile(_INTERCEPTED)
+    return tuple(dropwhile(lambda frame: bool(named.match(function_name(frame.function or "?"))), frames)) or frames
 
 
 def _heading(log: Log, stack: Stack) -> str:

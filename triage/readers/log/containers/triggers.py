@@ -326,6 +326,7 @@ TRIGGERS: dict[str, tuple[str, ...]] = {
         "nhandled Exception",
         "Process terminated.",
         "Fatal error. ",
+        "Exception Info: System",
         "Uncaught ",
         "UnhandledPromiseRejection",
         "panic: ",
