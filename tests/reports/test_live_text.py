@@ -17,7 +17,6 @@ from triage.crash import (
     ExitStatus,
     Fault,
     Gap,
-    Library,
     NativeFrame,
     Place,
     Process,
@@ -26,6 +25,7 @@ from triage.crash import (
     Thread,
 )
 from triage.diagnosis import diagnose
+from triage.programs import program_of_libraries
 from triage.report import Report
 from triage.reports.text import layout, render
 
@@ -148,11 +148,16 @@ def test_of_the_program_itself_nothing_has_to_be_said_twice(report):
 
 
 def test_the_interpreter_is_named_and_tensorflow_where_it_was_loaded(report):
-    loaded = died()
-    environment = loaded.environment._replace(libraries=(Library("libtensorflow_cc.so.2"),), libraries_complete=True)
-    loaded = loaded._replace(environment=environment)
-    assert f"TensorFlow 2.21.0, Python 3.11.7 ({INTERPRETER}), Linux" in render(report(loaded))
-    without = loaded._replace(environment=environment._replace(libraries=(Library("libc.so.6"),)))
+    with_it, without = (
+        died()._replace(
+            processes=tuple(
+                process._replace(program=program_of_libraries(("python3", library), (), None, complete=True))
+                for process in died().processes
+            )
+        )
+        for library in ("libtensorflow_cc.so.2", "libc.so.6")
+    )
+    assert f"TensorFlow 2.21.0, Python 3.11.7 ({INTERPRETER}), Linux" in render(report(with_it))
     assert "TensorFlow" not in render(report(without))
 
 

@@ -28,14 +28,14 @@ _LEAST_GAIN = 1e-4
 # How to ask for what could not be seen.
 ASK: Mapping[Observable, str] = {
     "exit status": "With which exit code or signal did it end?",
-    "log": "What does TensorFlow's own log say up to the end?",
+    "log": "What does the program's own log say up to the end?",
     "python stack": "Which Python line was running?",
     "native stack": "Which native function crashed?",
     "fault": "Which instruction failed, and on which address?",
     "memory figures": "Did the kernel or the container end it for memory?",
     "loaded libraries": "Which cuDNN and CUDA libraries does the log name?",
     "process start": "How was the process that died made: by fork, spawn or a shell?",
-    "machine": "Which system, Python, TensorFlow and card is it?",
+    "machine": "Which system, Python, framework and card is it?",
 }
 COMMANDS: Mapping[Way, Command] = {
     "say the exit code": Command(("triage", "analyze", "LOG", "--exit-code", "CODE")),

@@ -117,7 +117,7 @@ def rank(matches: Matches, knowledge: Knowledge, crash: Crash) -> Ranking:
 
 def rank_matches(matches: Matches, knowledge: Knowledge) -> Ranking:
     """Score every signature, keep each cause's best, and turn scores into probabilities."""
-    possible = [s for s in knowledge.signatures.values() if not _is_anothers(s, matches.program)]
+    possible = [s for s in knowledge.signatures.values() if _may_be(s, matches)]
     roots = _roots(possible, matches)
     scored = [_score(s, matches, knowledge, roots) for s in possible]
     best: dict[str, Scored] = {}
@@ -126,7 +126,8 @@ def rank_matches(matches: Matches, knowledge: Knowledge) -> Ranking:
         if held is None or one.score > held.score:
             best[one.signature.cause] = one
     # Causes without a signature are part of "unknown": the fewer signatures, the more cautious the answer.
-    unknown_prior = max(0.05, 1.0 - sum(knowledge.causes[cause].prior for cause in best))
+    known = {signature.cause for signature in knowledge.signatures.values()}
+    unknown_prior = max(0.05, 1.0 - sum(knowledge.causes[cause].prior for cause in known))
     unknown_score = math.log(unknown_prior) + knowledge.calibration.weights.unknown
     plausible = _shares(best.values(), unknown_score)
     ranking = Ranking(plausible, 1.0 - sum(share for _, share in plausible), tuple(scored), plausible)
@@ -134,11 +135,24 @@ def rank_matches(matches: Matches, knowledge: Knowledge) -> Ranking:
     return _of_unshown(fitted, matches.program)
 
 
-def _is_anothers(signature: Signature, program: Program | None) -> bool:
-    """Whether a signature is about a framework that was not in the process."""
-    if program is None or signature.framework is None or signature.framework == ANY:
+def _may_be(signature: Signature, matches: Matches) -> bool:
+    """Whether a signature is about this process at all.
+
+    One about a framework that was not in it is not; where nothing shows the framework, more than the way it ended must.
+    """
+    if signature.framework is None or signature.framework == ANY:
+        return True
+    if matches.program is not None and matches.program.lacks(signature.framework):
         return False
-    return program.lacks(signature.framework)
+    if matches.program is not None and matches.program.framework is not None:
+        return True
+    pairs = zip(signature.clues, matches.clues[signature.id], strict=True)
+    return any(_says_something(clue, finding) for clue, finding in pairs)
+
+
+def _says_something(clue: Clue, finding: Finding) -> bool:
+    """Whether a finding says what failed, not only where or how it ended."""
+    return isinstance(finding, Hit) and not finding.is_exit and not KINDS[clue.kind].is_setting
 
 
 def _of_unshown(ranking: Ranking, program: Program | None) -> Ranking:

@@ -1,0 +1,153 @@
+"""Whose crash a text shows: the language and the framework, each by what shows it."""
+
+from __future__ import annotations
+
+import pytest
+
+import triage
+from triage.crash import Crash, Program, ProgramReason, merge, program_of
+from triage.programs import program_of_libraries
+from triage.readers import Source, read
+
+TRACEBACK = 'Traceback (most recent call last):\n  File "train.py", line 3, in <module>\n'
+FROM_TORCH = '  File "/opt/venv/lib/python3.11/site-packages/torch/nn/modules/module.py", line 1511, in _call_impl\n'
+FROM_KERAS = '  File "/opt/venv/lib/python3.11/site-packages/keras/src/layers/layer.py", line 9, in __call__\n'
+FROM_KERAS_ON_JAX = '  File "/opt/venv/lib/python3.11/site-packages/keras/src/backend/jax/core.py", line 9, in f\n'
+TENSORFLOW_LINE = "2024-01-02 03:04:05.678: I tensorflow/core/platform/cpu_feature_guard.cc:182] This TensorFlow binary"
+JAX_LINE = "2023-04-05 10:00:00.1: W external/org_tensorflow/tensorflow/compiler/xla/stream_executor/cuda.cc:1] no GPU"
+JVM = "# A fatal error has been detected by the Java Runtime Environment:\n#\n#  SIGSEGV (0xb) at pc=0x00007f, pid=7"
+ASAN = (
+    "==71==ERROR: AddressSanitizer: heap-buffer-overflow on address 0x602000000011\n"
+    "    #0 0x4f5e3a in parser::Reader::next() /src/parser/reader.cc:88:12\n"
+)
+
+
+def program(text: str) -> Program | None:
+    """What the reader of logs finds."""
+    return read(Source.of(text.encode()), 0).program
+
+
+def shown(text: str) -> tuple[str | None, str | None]:
+    """Language and framework, None where nothing shows them."""
+    found = program(text)
+    return (found.language, found.framework) if found else (None, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "framework"),
+    [
+        # exceptions and their stacks
+        (TRACEBACK + "tensorflow.python.framework.errors_impl.InternalError: Blas failed", "python", "tensorflow"),
+        (TRACEBACK + "torch.cuda.OutOfMemoryError: CUDA out of memory.", "python", "pytorch"),
+        (TRACEBACK + "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED", "python", "jax"),
+        (TRACEBACK + "onnxruntime.capi.onnxruntime_pybind11_state.Fail: [ONNXRuntimeError]", "python", "onnxruntime"),
+        (TRACEBACK + FROM_TORCH + "RuntimeError: bad shape", "python", "pytorch"),
+        (TRACEBACK + FROM_KERAS + "ValueError: bad shape", "python", "tensorflow"),
+        (TRACEBACK + FROM_KERAS_ON_JAX + "ValueError: bad shape", "python", "jax"),
+        (TRACEBACK + "ZeroDivisionError: division by zero", "python", None),
+        # what was raised beats what another library printed at its start
+        (TENSORFLOW_LINE + "\n" + TRACEBACK + FROM_TORCH + "RuntimeError: bad shape", "python", "pytorch"),
+        # lines of logs
+        (TENSORFLOW_LINE, None, "tensorflow"),
+        (r"E c:\tf_jenkins\workspace\tensorflow\stream_executor\cuda\cuda_dnn.cc:385] no handle", None, "tensorflow"),
+        ("E external/local_xla/xla/stream_executor/cuda/cuda_fft.cc:467] Unable to register", None, "tensorflow"),
+        (JAX_LINE, None, "jax"),
+        (JAX_LINE + "\ntensorflow_serving/model_servers/server.cc:87] Building", None, "tensorflow"),
+        ("[E:onnxruntime:, inference_session.cc:1533] Exception during initialization", None, "onnxruntime"),
+        ("../aten/src/ATen/native/cuda/Indexing.cu:1093: indexSelectSmallIndex: block: [0,0,0]", None, "pytorch"),
+        ("Using Theano backend.\nSegmentation fault", None, "theano"),
+        # other languages that print TensorFlow's lines
+        (TENSORFLOW_LINE + "\n" + JVM + "\n# C  [libtensorflow_jni.so+0x1]", "java", "tensorflow"),
+        (TENSORFLOW_LINE + "\nUnhandled exception. System.DllNotFoundException: x", "dotnet", "tensorflow"),
+        ("> library(keras)\n" + TENSORFLOW_LINE + "\n *** caught segfault ***", "r", "tensorflow"),
+        ("node:internal/modules/cjs/loader:1\nError: @tensorflow/tfjs-node", "javascript", "tensorflow"),
+        # imports and commands; where several are imported, none is named
+        (">>> import torch\nSegmentation fault (core dumped)", "python", "pytorch"),
+        ('$ python -c "import tensorflow as tf"\nIllegal instruction', "python", "tensorflow"),
+        (">>> import torch\n>>> import tensorflow\nSegmentation fault", "python", None),
+        # mentions: one framework, or none
+        ("TensorFlow version: 2.4.1\nit crashes", None, "tensorflow"),
+        ("torch==2.1.0\ntorchvision==0.16\ntensorflow==2.14.0\nKilled", None, None),
+        # programs without a framework
+        (JVM, "java", None),
+        ('Exception in thread "main" java.lang.IllegalStateException: no plan', "java", None),
+        (ASAN, "c++", None),
+        ("panic: runtime error: index out of range\n\ngoroutine 1 [running]:\nmain.main()", "go", None),
+        ("thread 'main' panicked at src/main.rs:2:5:\nno plan", "rust", None),
+        ("BUG: KASAN: use-after-free in ip_rcv+0x10/0x20", "c", None),
+        ("Segmentation fault (core dumped)", None, None),
+        ("Killed", None, None),
+        ("Epoch 1/5", None, None),
+    ],
+)
+def test_a_text_shows_language_and_framework(text: str, language: str | None, framework: str | None) -> None:
+    assert shown(text) == (language, framework)
+
+
+def test_a_reason_has_the_line_that_shows_it_and_its_place() -> None:
+    found = program("starting\n" + TENSORFLOW_LINE)
+    assert found is not None
+    (reason,) = found.because
+    assert (reason.kind, reason.shows, reason.place and reason.place.line) == ("log line", "tensorflow", 2)
+    assert reason.text.startswith("2024-01-02 03:04:05.678: I tensorflow/core/")
+
+
+@pytest.mark.parametrize(
+    ("libraries", "language", "framework"),
+    [
+        (["/usr/bin/python3.11", "libtensorflow_cc.so.2", "libcudart.so.12"], "python", "tensorflow"),
+        (["python311.dll", "torch_cpu.dll", "c10.dll"], "python", "pytorch"),
+        (["/usr/bin/python3.11", "xla_extension.so"], "python", "jax"),
+        (["/usr/bin/java", "libjvm.so", "libtensorflow_jni.so"], "java", "tensorflow"),
+        (["/usr/bin/python3.11", "libtensorflow_cc.so.2", "cv2.abi3.so"], "python", "tensorflow"),
+        (["/usr/bin/python3.11", "cv2.abi3.so"], "python", "opencv"),
+        (["/usr/bin/python3.11", "libtensorflow_cc.so.2", "libtorch_cpu.so"], "python", None),
+        (["label.exe", "VCRUNTIME140D.dll", "ucrtbased.dll"], None, None),
+        (["app", "MLCompute", "Metal", "libswiftCore.dylib"], None, None),
+    ],
+)
+def test_what_was_loaded_shows_it(libraries: list[str], language: str | None, framework: str | None) -> None:
+    found = program_of_libraries(libraries, (), None, complete=True)
+    assert found is not None
+    assert (found.language, found.framework) == (language, framework)
+
+
+def test_a_process_without_a_framework_is_known_to_have_none() -> None:
+    bare = program_of_libraries(["/usr/bin/python3.11", "libm.so.6"], (), None, complete=True)
+    both = program_of_libraries(["python3", "libtensorflow_cc.so.2", "libtorch_cpu.so"], (), None, complete=True)
+    partly = program_of_libraries(["/usr/bin/python3.11"], (), None, complete=False)
+    assert bare is not None and bare.lacks("tensorflow")
+    assert both is not None and not both.lacks("tensorflow")
+    assert partly is not None and not partly.lacks("tensorflow")
+
+
+def test_what_was_loaded_beats_what_a_log_says() -> None:
+    log = read(Source.of(b">>> import torch\n" + TENSORFLOW_LINE.encode()), 0)
+    loaded = program_of_libraries(["python3", "libtorch_cpu.so"], (), None, complete=True)
+    core = Crash(processes=(log.processes[0]._replace(program=loaded),))
+    for merged in (merge([log, core]), merge([core, log])):
+        assert merged.program is not None and merged.program.framework == "pytorch"
+
+
+def test_a_framework_whose_import_failed_was_not_loaded_but_raised() -> None:
+    none = ProgramReason("none loaded", None, "40 libraries")
+    raised = ProgramReason("python frame", "tensorflow", "site-packages/tensorflow/__init__.py")
+    found = program_of([none, raised])
+    assert found is not None and found.framework == "tensorflow"
+
+
+def test_a_mention_of_another_framework_does_not_prove_that_this_one_was_not_there() -> None:
+    mentioned = program_of([ProgramReason("mention", "pytorch", "I also use PyTorch")])
+    printed = program_of([ProgramReason("log line", "pytorch", "ATen/native")])
+    assert mentioned is not None and not mentioned.lacks("tensorflow")
+    assert printed is not None and printed.lacks("tensorflow")
+
+
+def test_the_report_has_it_in_every_format() -> None:
+    from triage.reports import json_report, markdown, text
+
+    report = triage.analyze((TRACEBACK + "torch.cuda.OutOfMemoryError: CUDA out of memory.").encode())
+    assert "Python with PyTorch, by what it raised" in text.render(report)
+    assert "**program**: Python with PyTorch" in markdown.render(report)
+    written = json_report.as_dict(report)["crash"]["program"]
+    assert (written["language"], written["framework"], written["because"][0]["line"]) == ("python", "pytorch", 3)
