@@ -69,13 +69,15 @@ def outcome_of(facts: Facts, knowledge: Knowledge, ranking: Ranking, explained: 
         return Outcome("not-told", _unread(crash))
     if interrupted(crash) and crash.exit:
         return Outcome("lived", (Ground("stopped by hand", crash.exit.place),))
-    survivable = sorted(trouble for trouble in _survivable(crash) if not _is_settled(trouble, explained))
+    survivable = sorted(_survivable(crash))
     if crash.exit is not None and crash.exit.is_failure:
         sign: Sign = "timeout" if crash.hung else "failing status"
         grounds = (Ground(sign, crash.exit.place), *_final(crash), *(trouble.ground for trouble in survivable))
         return Outcome("hung" if crash.hung else "died", grounds)
     if final := tuple(_final(crash)):
         return Outcome("died", (*final, *(trouble.ground for trouble in survivable)))
+    # Only now are notices looked for: a death that is certain needs none of that.
+    survivable = [trouble for trouble in survivable if not _is_settled(trouble, explained)]
     if crash.exit is not None and not _after(crash.exit.place, survivable):
         outcome = Outcome("lived", (Ground("exit 0", crash.exit.place),))
     else:
