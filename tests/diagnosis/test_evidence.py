@@ -240,4 +240,4 @@ def test_a_log_with_an_absurd_number_is_still_answered(digits: int, knowledge: K
 def test_a_version_at_the_end_of_a_sentence_comes_without_its_full_stop(knowledge: Knowledge) -> None:
     line = b"Loaded runtime CuDNN library: 8.0.4 but source was compiled with: 8.1.0.  CuDNN library needs to match."
     report = triage.analyze(line, knowledge=knowledge)
-    assert report.diagnoses[0].because[0].text == "cuDNN 8.0.4 was loaded, and this TensorFlow was built for 8.1.0"
+    assert report.diagnoses[0].because[0].text == "cuDNN 8.0.4 was loaded, and the program was built for 8.1.0"

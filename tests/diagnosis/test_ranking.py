@@ -171,6 +171,15 @@ def test_an_exit_status_explains_nothing_away() -> None:
     assert "b.late" in [scored.signature.cause for scored, _ in both.named]
 
 
+def test_a_family_stands_for_all_its_causes() -> None:
+    late = {**SECOND, "consequence_of": ["a"]}
+    family = known({"a/root": about("a.root", FIRST), "b/late": about("b.late", late)})
+    both = ranked(crash_of("the first words", "the second words"), family)
+    assert [scored.signature.cause for scored, _ in both.named] == ["a.root"]
+    alone = ranked(crash_of("the second words"), family)
+    assert alone.causes[0][0].signature.cause == "b.late"
+
+
 def test_a_consequence_explains_another_only_where_nothing_explains_it() -> None:
     second = {**SECOND, "consequence_of": ["a.a"]}
     third = {"id": "third", "log": "the third words", "p": 0.9, "b": 0.001, "consequence_of": ["b.b"]}
