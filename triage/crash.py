@@ -62,6 +62,7 @@ Framework = Literal[
     "mxnet",
     "paddle",
     "caffe",
+    "darknet",
     "theano",
     "xgboost",
     "lightgbm",

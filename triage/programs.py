@@ -89,6 +89,11 @@ def main_ones(frameworks: Iterable[Framework]) -> list[Framework]:
     return [framework for framework in found if framework not in _COMPANIONS] or found
 
 
+def are_companions(frameworks: Iterable[Framework]) -> bool:
+    """Whether none of them makes a program what it is where another one is there."""
+    return _COMPANIONS.issuperset(frameworks)
+
+
 def _of_library(file: str) -> Framework | None:
     return next((framework for framework, is_it in _LIBRARIES if pattern(is_it).search(_text(file))), None)
 
@@ -161,18 +166,42 @@ _PACKAGES: dict[str, Framework] = {
     "bitsandbytes": "pytorch",
     "accelerate": "pytorch",
     "diffusers": "pytorch",
+    "lightning_fabric": "pytorch",
+    "torch_geometric": "pytorch",
+    "torch_scatter": "pytorch",
+    "torchmetrics": "pytorch",
+    "timm": "pytorch",
+    "mmcv": "pytorch",
+    "mmdet": "pytorch",
+    "mmengine": "pytorch",
+    "mmseg": "pytorch",
+    "fairseq": "pytorch",
+    "flash_attn": "pytorch",
+    "peft": "pytorch",
+    "trl": "pytorch",
+    "monai": "pytorch",
+    "nnunet": "pytorch",
+    "nnunetv2": "pytorch",
+    "kornia": "pytorch",
+    "easyocr": "pytorch",
+    "sentence_transformers": "pytorch",
     "jax": "jax",
     "jaxlib": "jax",
     "flax": "jax",
     "haiku": "jax",
     "optax": "jax",
     "orbax": "jax",
+    "chex": "jax",
+    "equinox": "jax",
+    "numpyro": "jax",
     "onnxruntime": "onnxruntime",
     "mxnet": "mxnet",
     "gluoncv": "mxnet",
     "gluonnlp": "mxnet",
     "paddle": "paddle",
     "paddleocr": "paddle",
+    "paddlex": "paddle",
+    "paddlenlp": "paddle",
     "caffe": "caffe",
     "theano": "theano",
     "lasagne": "theano",

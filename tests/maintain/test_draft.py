@@ -98,6 +98,24 @@ def test_a_blank_signature_is_loaded_without_problem_once_its_logs_exist(tmp_pat
     assert both.signatures["house/new"].pack == "house"
 
 
-def test_lint_has_nothing_to_say_about_a_blank_signature(tmp_path: Path) -> None:
-    pack = write_pack(tmp_path / "house", {"house/new": blank_signature("The node went away", "host.out-of-memory")})
+@pytest.mark.parametrize("cause", ["host.out-of-memory", "shape.mismatch"])
+def test_lint_has_nothing_to_say_about_a_blank_signature(tmp_path: Path, cause: str) -> None:
+    pack = write_pack(tmp_path / "house", {"house/new": blank_signature("The node went away", cause)})
     assert lint_packs((str(pack),)).problems == ()
+
+
+@pytest.mark.parametrize(
+    ("said", "cause", "applies"),
+    [
+        (b"", "shape.mismatch", {"framework": "any"}),
+        (b">>> import torch\n", "shape.mismatch", {"framework": "pytorch"}),
+        (b">>> import torch\n", "host.out-of-memory", None),
+    ],
+)
+def test_a_draft_for_a_cause_of_frameworks_says_whose_program_the_log_shows(
+    tmp_path: Path, said: bytes, cause: str, applies: dict[str, str] | None
+) -> None:
+    log = tmp_path / "my crash.log"
+    log.write_bytes(said + LOG)
+    draft = learn(log, cause=cause, exit_code="1")
+    assert yaml.safe_load(draft.signature).get("applies") == applies

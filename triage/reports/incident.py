@@ -22,6 +22,7 @@ FRAMEWORK_NAMES: Mapping[Framework, str] = {
     "mxnet": "MXNet",
     "paddle": "PaddlePaddle",
     "caffe": "Caffe",
+    "darknet": "Darknet",
     "theano": "Theano",
     "xgboost": "XGBoost",
     "lightgbm": "LightGBM",

@@ -84,6 +84,84 @@ def test_a_text_shows_language_and_framework(text: str, language: str | None, fr
     assert shown(text) == (language, framework)
 
 
+@pytest.mark.parametrize(
+    ("text", "framework"),
+    [
+        # TensorFlow without the module of its exceptions
+        ("InvalidArgumentError (see above for traceback): Incompatible shapes: [2,3] vs. [2,4]", "tensorflow"),
+        ("InvalidArgumentError: Input to reshape is a tensor with 6 values, but the shape has 8", "tensorflow"),
+        ("ValueError: Shapes are [2,4] and [8,4]. for 'Assign' (op: 'Assign') with input shapes: [2,4]", "tensorflow"),
+        ("it stops with a ResourceExhaustedError after one epoch", "tensorflow"),
+        ("InvalidArgumentError                Traceback (most recent call last)", "tensorflow"),
+        ("TF raises an error: DLL load failed", "tensorflow"),
+        (" 97/100 [===========================>..] - ETA: 2s - loss: 0.1\nKilled", "tensorflow"),
+        # PyTorch by its sentences
+        ("CUDA out of memory. Tried to allocate 2.00 GiB (GPU 0; 8.00 GiB total capacity", "pytorch"),
+        ("RuntimeError: MPS backend out of memory (MPS allocated: 8.02 GB", "pytorch"),
+        ("RuntimeError: mat1 and mat2 shapes cannot be multiplied (8x2 and 4x8)", "pytorch"),
+        ("RuntimeError: Error(s) in loading state_dict for Net:", "pytorch"),
+        ("RuntimeError: DataLoader worker (pid 71) is killed by signal: Killed.", "pytorch"),
+        ("RuntimeError: DataLoader worker (pid(s) 71, 72) exited unexpectedly", "pytorch"),
+        ("[rank1]:[E626 ProcessGroupNCCL.cpp:616] [Rank 1] Watchdog caught collective operation timeout", "pytorch"),
+        ("CUDA kernel errors might be asynchronously reported at some other API call", "pytorch"),
+        ("RuntimeError: cuDNN error: CUDNN_STATUS_EXECUTION_FAILED", "pytorch"),
+        # others by theirs
+        ("XlaRuntimeError: FAILED_PRECONDITION: DNN library initialization failed.", "jax"),
+        ("RuntimeError: Resource exhausted: Out of memory while trying to allocate 64 bytes.", "jax"),
+        ("RuntimeError: [ONNXRuntimeError] : 10 : INVALID_GRAPH : This is an invalid model.", "onnxruntime"),
+        ("[10:20:30] src/nnvm/legacy_json_util.cc:217: Symbol successfully upgraded!\nSegmentation fault", "mxnet"),
+        ("FatalError: `Segmentation fault` is detected by the operating system.", "paddle"),
+        ("(External) CUDNN error(8), CUDNN_STATUS_EXECUTION_FAILED.", "paddle"),
+        ("F0101 10:20:30.1  7 syncedmem.cpp:56] Check failed: error == cudaSuccess (2 vs. 0)  out of memory", "caffe"),
+        ("Check failed: error == cudaSuccess (38 vs. 0)  no CUDA-capable device is detected", "caffe"),
+        ("darknet: ./src/cuda.c:36: check_error: Assertion `0' failed.", "darknet"),
+        ("   79 conv    512  1 x 1 / 1    19 x  19 x1024   ->    19 x  19 x 512  0.379 BFLOPs\nKilled", "darknet"),
+        ("ValueError: GpuElemwise. Input dimension mis-match.", "theano"),
+        # OpenCV is a guest in the programs of others, and a list of packages does not make it more
+        (" OpenCV version: 4.5.5\nmini_batch = 1, batch = 8, time_steps = 1, train = 0", "darknet"),
+        ("numpy==1.26\nopencv-python==4.9\nSegmentation fault", None),
+        # the same words where they say nothing
+        ("selenium.common.exceptions.InvalidArgumentError: bad port", None),
+        ("E cuda_dnn.cc:211] Check failed: status == CUDNN_STATUS_SUCCESS (7 vs. 0)Failed to set it", None),
+        ("model.fit(X, y)\nSegmentation fault", None),
+        ("jaxlib==0.4.1\ntorch==2.1.0\nKilled", None),
+    ],
+)
+def test_a_framework_shows_in_what_it_always_says(text: str, framework: str | None) -> None:
+    assert shown(text)[1] == framework
+
+
+@pytest.mark.parametrize(
+    ("text", "framework"),
+    [
+        (TENSORFLOW_LINE, "tensorflow"),
+        (TENSORFLOW_LINE + "\nSegmentation fault", "tensorflow"),
+        (TENSORFLOW_LINE + "\nRuntimeError: mat1 and mat2 shapes cannot be multiplied (8x2 and 4x8)", "pytorch"),
+        (TENSORFLOW_LINE + "\nimport torch\nKilled", "pytorch"),
+        (TENSORFLOW_LINE + "\nI also have ComfyUI here", None),
+        (TENSORFLOW_LINE + "\n2024-01-02 03:04:05.678: F tensorflow/core/framework/tensor.cc:1] x", "tensorflow"),
+        (TENSORFLOW_LINE + "\nThe same model works in PyTorch.", "tensorflow"),
+        (TENSORFLOW_LINE + "\n[W:onnxruntime:, session.cc:1] slow", "tensorflow"),
+        ("a CUDA-enabled jaxlib is not installed. Falling back to cpu.", None),
+        ("a CUDA-enabled jaxlib is not installed. Falling back to cpu.\nimport jax", "jax"),
+    ],
+)
+def test_what_any_program_prints_that_has_tensorflow_installed_yields(text: str, framework: str | None) -> None:
+    assert shown(text)[1] == framework
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The same network works fine in PyTorch, here it dies with a segmentation fault.",
+        "It is slower than TensorFlow, and then it was Killed.",
+        "I switched from Keras to this, now: Segmentation fault (core dumped)",
+    ],
+)
+def test_a_framework_that_is_only_compared_with_is_not_the_program(text: str) -> None:
+    assert shown(text)[1] is None
+
+
 def test_a_reason_has_the_line_that_shows_it_and_its_place() -> None:
     found = program("starting\n" + TENSORFLOW_LINE)
     assert found is not None

@@ -88,7 +88,9 @@ def learn(
     title = title or _title(found[0])
     where = f"{'fixtures/logs/composed' if in_tree else 'logs'}/{id.split('/')[1]}.log"
     files, differ = _example_logs(where, text, found, healthy)
-    signature = signature_text(title, cause, _clues(found, report), found[0].gist, where, exit_code, differ)
+    framework = report.crash.program.framework if report.crash.program else None
+    clues = _clues(found, report)
+    signature = signature_text(title, cause, framework, clues, found[0].gist, where, exit_code, differ)
     fault = ""
     for prior in _PRIORS if has_new_cause else (None,):
         page = cause_text(cause, title, found[0].gist, prior) if prior is not None else None

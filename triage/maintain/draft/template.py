@@ -6,11 +6,14 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from triage.crash import Framework
+from triage.knowledge.signature import ANY, is_of_frameworks
+
 _BLANK = """\
 title: {title}
 cause: {cause}
 grade: claimed               # reproduced needs a reproducer in fixtures/crashers, confirmed somebody who was cured
-applies: {{os: [linux, windows, macos]}}
+applies: {{os: [linux, windows, macos]{framework}}}
 clues:
   - id: message
     log: 'the words that only this failure prints'    # RE2; no paths, addresses or source line numbers
@@ -34,7 +37,7 @@ _SIGNATURE = """\
 title: {title}
 cause: {cause}
 grade: claimed               # confirmed once somebody was cured, reproduced with a script that does it
-clues:
+{applies}clues:
 {clues}
 fix:
   - do: No fix is known yet. Write here what helped.
@@ -60,23 +63,27 @@ _CAUSE = """\
 
 def blank_signature(title: str, cause: str) -> str:
     """A signature to fill in, with comments that say what goes where."""
-    return _BLANK.format(title=_quoted(title), cause=cause)
+    framework = ", framework: tensorflow" if is_of_frameworks(cause) else ""
+    return _BLANK.format(title=_quoted(title), cause=cause, framework=framework)
 
 
 def signature_text(
     title: str,
     cause: str,
+    framework: Framework | None,
     clues: list[Mapping[str, Any]],
     words: str,
     log: str,
     exit_code: str | None,
     differ: list[str],
 ) -> str:
-    """A drafted signature."""
+    """A drafted signature; `framework` is the one that the log shows."""
+    whose = framework or ANY
     match = f"{{log: {log}, exit: {_quoted(exit_code)}}}" if exit_code is not None else log
     return _SIGNATURE.format(
         title=_quoted(title),
         cause=cause,
+        applies=f"applies: {{framework: {whose}}}\n" if is_of_frameworks(cause) else "",
         clues="\n".join(_clue(clue) for clue in clues),
         verify=_quoted(f"the run ends without '{words}'"),
         log=log,

@@ -7,10 +7,39 @@ import re
 from triage import patterns
 from triage.crash import OS, Environment, Library, Log
 
+# Paths, prompts, libraries, wheels, what the system's own parts print, and its name.
 _SYSTEMS: tuple[tuple[OS, str], ...] = (
-    ("windows", r"\b[A-Za-z]:\\[\w ]|\.dll\b|\bWindows (?:10|11|7|8|Server)\b|\.pyd\b"),
-    ("macos", r"/Users/\w|\.dylib\b|\bmacOS\b|Mac OS X|(?:mixed mode|interpreted mode)[^\n]{0,40}\bbsd-"),
-    ("linux", r"/home/\w|\.so(?:\.\d+)*\b|/usr/lib|/proc/|\bUbuntu\b|\bDebian\b|\bCentOS\b|\bLinux\b"),
+    (
+        "windows",
+        r"\b[A-Za-z]:(?:\\{1,2}[\w ]|/(?:Users|Program|Windows|Python|Anaconda|anaconda)\w*/)|\.dll\b|\.pyd\b|\.exe\b"
+        r"|\bWindows[ -]?(?:10|11|7|8|Server|NT)\b|\b[Ww]in(?:dows)? ?1[01]\b"
+        r"|\bWindows fatal exception|\bDLL load failed"
+        r"|\b(?:tensorflow|site-packages|stream_executor|AppData)\\{1,2}\w|\bwin_amd64\b|\[MSC v\.\d"
+        r"|(?i:^\W*(?:os|operating system|platform|os platform and distribution)\W*[:=]\W*windows\b)",
+    ),
+    (
+        "macos",
+        r"(?:^|[^\w:/.])/Users/\w|\.dylib\b|\bmacOS\b|Mac OS X|(?:mixed mode|interpreted mode)[^\n]{0,40}\bbsd-"
+        r"|/System/Library/|\bmacosx_\d|-darwin\.so\b|\bDarwin Kernel|\bMac[Bb]ook\b|\bM[1-4] (?:Mac|mac|Pro|Max)"
+        r"|\bMPS backend out of memory|^Metal device set to|\bmetal_plugin\b"
+        r"|: Segmentation fault: 11|\bEXC_BAD_ACCESS\b",
+    ),
+    (
+        "linux",
+        r"/home/\w|\.so(?:\.\d+)*\b|/usr/lib|/proc/(?:\d|self|sys|meminfo|cpuinfo)|\bUbuntu|\bDebian\b|\bCentOS|\bLinux\b"
+        r"|/content/\w|/kaggle/\w|(?:^|[ \"'(=:])/root/|/dist-packages/|\bmanylinux|\blinux_x86_64\b|-linux-gnu\b"
+        r"|\(core dumped\)|cannot open shared object file|\bGLIBC(?:XX)?_\d"
+        r"|\bdouble free or corruption|\b(?:free|malloc|munmap_chunk)\(\): "
+        r"|\bProcessGroupNCCL\b|\bapt(?:-get)? install\b|^[\w.-]+@[\w.-]+:[~/][^\n$#]{0,200}[$#] |\bRLIMIT_NPROC\b",
+    ),
+)
+# Linux on Windows: the machine has the traces of both, the program ran on Linux.
+_WSL = r"/mnt/[c-z]/\w|microsoft-standard|\bWSL ?2?\b"
+# An issue form's own examples, and systems on which it does not happen.
+_NOT_HERE = (
+    r"(?i)\((?:e\.?g\.?|for example|such as|i\.e\.)[^)\n]*\)|\((?:windows|linux|osx|macos|mac|ubuntu)[,/|][^)\n]*\)"
+    r"|\b(?:works?|worked|runs?|ran|fine|well|ok|unlike|not) (?:well |fine |ok |just |only )?(?:in|on|under|with|for) "
+    r"(?:my |the |a |an )?(?:other )?(?:windows|linux|ubuntu|mac ?os|macos|mac|osx|wsl2?|debian|centos)\b[ \d.]*"
 )
 _PYTHON = r"(?:[Pp]ython(?: version:?)? ?|[Pp]ython)(?P<version>3\.\d{1,2}(?:\.\d{1,2})?)\b"
 _PACKAGES = (
@@ -94,6 +123,9 @@ def _capability(text: str) -> str | None:
 
 def _system(text: str) -> OS | None:
     """The system with the most traces in the text: a Windows user may paste a Linux path."""
+    text = patterns.compile(_NOT_HERE).sub(" ", text)
+    if patterns.compile(_WSL).search(text):
+        return "linux"
     counts = {name: sum(1 for _ in patterns.compile(pattern).finditer(text)) for name, pattern in _SYSTEMS}
     name = max(counts, key=lambda key: counts[key])
     return name if counts[name] else None

@@ -21,6 +21,7 @@ from triage.crash import (
     Thread,
     program_of,
 )
+from triage.patterns import Match
 from triage.patterns import compile as pattern
 
 # What only this framework writes: words that must be there, and the pattern.
@@ -87,38 +88,138 @@ _WRITTEN: tuple[_Row, ...] = (
     ),
     ("tensorflow", ("tensorflow_cc", "tensorflow.dll"), r"\btensorflow(?:_cc|_framework)?\.(?:dll|lib|so)\b"),
     (
+        "tensorflow",  # what its operations and its graphs say, whatever the paste kept of the class of the exception
+        (
+            "(see above for traceback)",
+            "ConcatOp",
+            "Received a label value",
+            "(op: '",
+            "Assign requires shapes",
+            "Input to reshape is a tensor",
+            "logits and labels must be",
+            'Tensor("',
+            "root error(s) found",
+            "Could not load dynamic library",
+        ),
+        r"\w+Error \(see above for traceback\)|\bConcatOp : |Received a label value of \S+ which is outside the valid"
+        r"|\(op: '\w+'\) with input shapes|Assign requires shapes of both tensors|Input to reshape is a tensor with \d"
+        r"|\blogits and labels must be |\bTensor\(\"[^\"\n]{1,200}:\d+\", shape=|^\d+ root error\(s\) found"
+        r"|\b\w+Error: +\d+ root error\(s\) found|Could not load dynamic library '[^'\n]+'; dlerror",
+    ),
+    (
         "jax",
         ("external/xla", "external/tsl", "xla_bridge", "jaxlib", "jax._src", "jax/_src"),
-        r"\bexternal/(?:xla|tsl)/|\bxla_bridge\b|\bjaxlib\b|\bjax[./]_src\b",
+        r"\bexternal/(?:xla|tsl)/|\bxla_bridge\b|\bjaxlib[./\\]\w|\bjax[./]_src\b",
+    ),
+    (
+        "jax",
+        ("XlaRuntimeError", "XLA_PYTHON_CLIENT_", "jit(", "jax.errors"),
+        r"\bXlaRuntimeError\b|\bXLA_PYTHON_CLIENT_[A-Z]|\bop_name=\"p?jit\(|\bjax\.errors\.\w",
     ),
     (
         "pytorch",
         ("ATen", "c10", "torch", "PyTorch", "PYTORCH", "THC"),
         r"\baten[/\\]src[/\\]|\bATen[/\\]\w|\bc10[/\\](?:core|cuda|util)[/\\]|\btorch[/\\]csrc[/\\]|PYTORCH_CUDA_ALLOC_CONF"
         r"|TORCH_USE_CUDA_DSA|THCudaCheck|reserved in total by PyTorch|allocated by PyTorch|[/\\]pytorch[/\\]"
-        r"|Compile with `TORCH_",
+        r"|Compile with `TORCH_|\bPYTORCH_[A-Z]\w+=|PYTORCH_MPS_HIGH_WATERMARK|\bc10d?::[A-Z]|\btorch\.Size\(\["
+        r"|Torch not compiled with CUDA|`torch\.[\w.]+\([^`\n]*` is deprecated|\btorch\.distributed\.elastic\b",
     ),
-    ("onnxruntime", ("onnxruntime",), r"\[[A-Z]:onnxruntime|\bonnxruntime(?:::|/core/|\.capi|_pybind11_state)"),
+    (
+        "pytorch",  # the sentences of its memory, its checkpoints and its processes
+        (
+            "asynchronously reported",
+            "Tried to allocate",
+            "MPS backend",
+            "state_dict",
+            "loaded state dict",
+            "copying a param",
+            "DataLoader worker (pid",
+            "ProcessGroup",
+            "Watchdog caught collective",
+            "weight of size",
+        ),
+        r"CUDA kernel errors might be asynchronously reported|\b(?:CUDA|HIP|XPU) out of memory\. Tried to allocate \d"
+        r"|MPS backend out of memory|Error\(s\) in loading state_dict for|model and loaded state dict do not match"
+        r"|copying a param (?:with|of) |DataLoader worker \(pid(?:\(s\))? [\d, ]+\)|\bProcessGroup(?:NCCL|Gloo)\b"
+        r"|Watchdog caught collective operation|Given groups=\d+, weight of size",
+    ),
+    (
+        "pytorch",  # the sentences of its operators
+        (
+            "mat1 and mat2",
+            "to be on the same device",
+            "size of tensor a",
+            "Sizes of tensors must match",
+            "expects each tensor",
+            "for gradient computation",
+            "does not require grad",
+            "and weight type",
+            "expected scalar type",
+            "backward through the graph",
+        ),
+        r"\bmat1 and mat2 (?:shapes|must have)|Expected all tensors to be on the same device|The size of tensor a \(\d"
+        r"|Sizes of tensors must match except in dim|stack expects each tensor to be equal size"
+        r"|variables needed for gradient computation|of tensors does not require grad"
+        r"|Input type \([^)\n]{1,60}\) and weight type|expected scalar type \w+ but found"
+        r"|Trying to backward through the graph a second time",
+    ),
+    (
+        "onnxruntime",
+        ("onnxruntime", "ONNXRuntimeError", "OnnxRuntime"),
+        r"\[[A-Z]:onnxruntime|\b(?:ai\.)?onnxruntime(?:::|/core/|\.capi|_pybind11_state|\.Ort|\.genai)"
+        r"|\[ONNXRuntimeError\]|\bMicrosoft\.ML\.OnnxRuntime\.",
+    ),
     (
         "mxnet",
-        ("mxnet", "MXNet"),
-        r"\bmxnet(?:::|\.base|/src/|\.error)|\bMXNetError\b|MXNET_CUDNN_AUTOTUNE|\bMXGetLast",
+        ("mxnet", "MXNet", "MXNET_", "src/operator/", "src/nnvm/", "src/ndarray/", "src/storage/", "src/kvstore/"),
+        r"\bmxnet(?:::|\.base|/src/|\.error)|\bMXNetError\b|\bMXNET_[A-Z]{2}\w+|\bMXGetLast"
+        r"|\] (?:\S*/)?src/(?:nnvm|operator|ndarray|storage|kvstore)/\S+:\d+: "
+        r"|\bsrc/operator/(?:nn|tensor|contrib)/\S+:\d+: ",
     ),
-    ("paddle", ("paddle", "Paddle"), r"\bpaddle(?:/fluid/|/phi/|::|\.fluid|\.base)|PaddlePaddle"),
+    (
+        "paddle",
+        ("paddle", "Paddle", "is detected by the operating system"),
+        r"\bpaddle(?:/fluid/|/phi/|::|\.fluid|\.base)|PaddlePaddle|No stack trace in paddle"
+        r"|^FatalError: [^\n]{1,80} is detected by the operating system",
+    ),
     (
         "caffe",
-        ("caffe", "layer_factory", "upgrade_proto"),
-        r"\bsrc/caffe/|\bcaffe\.cpp:\d|\bcaffe::|layer_factory\.hpp",
+        ("caffe", "layer_factory", "upgrade_proto", "syncedmem.cpp"),
+        r"\bsrc/caffe/|\bcaffe\.cpp:\d|\bcaffe::|layer_factory\.hpp|\bsyncedmem\.cpp:\d",
+    ),
+    (
+        "darknet",
+        ("darknet", "BFLOPs", "dark_cuda", "mini_batch = "),
+        r"\bdarknet: \./|\bdarknet/src/\w+\.c\b|(?:^|[ /\\])darknet(?:\.exe)? (?:detect|detector|classifier|yolo) "
+        r"|\d BFLOPs$|\bdark_cuda\.c:\d|^ ?mini_batch = \d+, batch = \d+, time_steps = \d",
     ),
     (
         "theano",
-        ("theano", "Theano"),
-        r"Using Theano backend|\btheano\.(?:gof|tensor|compile|sandbox|gpuarray)\b",
+        ("theano", "Theano", "GpuElemwise", "GpuArrayType", "CudaNdarrayType", "CNMeM", "pygpu."),
+        r"Using Theano backend|\btheano\.(?:gof|tensor|compile|sandbox|gpuarray)\b|\bGpuElemwise\b|\bGpuArrayType<"
+        r"|\bCudaNdarrayType\(|\(CNMeM is |\bpygpu\.\w",
     ),
     ("lightgbm", ("[LightGBM]",), r"\[LightGBM\]"),
     ("xgboost", ("xgboost", "XGBoost"), r"\bxgboost\.core\.|\bXGBoostError\b"),
     ("opencv", ("OpenCV", "cv2"), r"\bOpenCV\(\d|\bcv2\.error\b|OpenCV Error:|error: \(-\d+:[A-Z]"),
 )
+# Lines that a framework prints as soon as something imports it: TensorFlow, where a program of another framework has it
+# installed for its charts or its tokenizers. JAX's notice comes from there too.
+_AT_START = (
+    "cpu_feature_guard.cc",
+    "util/port.cc",
+    "Unable to register cu",
+    "TF-TRT Warning",
+    "dso_loader.cc",
+    "cudart_stub.cc",
+    "computation_placer.cc",
+    "TF_ENABLE_ONEDNN_OPTS",
+    "This TensorFlow binary is optimized",
+    "rebuild TensorFlow with the appropriate",
+    "FutureWarning: Passing ",
+    "CUDA-enabled jaxlib is not installed",
+)
+_START_LINE = r"[^\n]*(?:" + "|".join(words.replace(".", r"\.") for words in _AT_START) + r")[^\n]*"
 _IMPORT = r"\b(?:import|from) +(?P<package>" + "|".join(sorted(programs.PACKAGE_NAMES, key=len, reverse=True)) + r")\b"
 # A file of an installed package, wherever the text has one.
 _INSTALLED = (
@@ -238,19 +339,46 @@ def program_in(log: Log, threads: Sequence[Thread], exceptions: Sequence[PythonE
 
 
 def _framework(log: Log) -> ProgramReason | None:
-    """The framework by the strongest way in which any shows. Where several show in that way, none is named."""
+    """The framework by the strongest way in which any shows. Where several show in that way, none is named.
+
+    What is printed at the start of any program that has TensorFlow installed counts only where nothing else does.
+    """
+    is_started = any(words in log.text for words in _AT_START)
+    text = pattern(_START_LINE).sub(_blank, log.text) if is_started else log.text
+    started = _first_of(_written(log.text)) if is_started else {}
     ways: tuple[tuple[ProgramSign, Callable[[str], Iterable[_Found]]], ...] = (
         ("log line", _written),
         ("import", _imported),
-        ("mention", _mentioned),
     )
     for kind, look in ways:
-        first: dict[Framework, int] = {}
-        for framework, offset in look(log.text):
-            first.setdefault(framework, offset)
-        if main := programs.main_ones(first):
-            return _reason(kind, main[0], log, first[main[0]]) if len(main) == 1 else None
-    return None
+        first = _first_of(look(text))
+        main = programs.main_ones(first)
+        if main and not (started and programs.are_companions(main)):
+            return _the_one(kind, first, log)
+    mentioned = _first_of(_mentioned(text))
+    started.pop("jax", None)
+    if started:
+        # Words about another framework only leave it open whose program it is.
+        is_open = bool(mentioned) and not started.keys() & mentioned.keys()
+        return None if is_open else _the_one("log line", started, log)
+    return _the_one("mention", mentioned, log)
+
+
+def _the_one(kind: ProgramSign, first: dict[Framework, int], log: Log) -> ProgramReason | None:
+    main = programs.main_ones(first)
+    return _reason(kind, main[0], log, first[main[0]]) if len(main) == 1 else None
+
+
+def _first_of(found: Iterable[_Found]) -> dict[Framework, int]:
+    first: dict[Framework, int] = {}
+    for framework, offset in found:
+        first.setdefault(framework, offset)
+    return first
+
+
+def _blank(match: Match) -> str:
+    """Nothing, of the same length: every offset stays right."""
+    return " " * len(match.group())
 
 
 def _reason(kind: ProgramSign, shows: Framework | Language, log: Log, offset: int) -> ProgramReason:
@@ -294,9 +422,14 @@ def _imported(text: str) -> Iterator[_Found]:
 
 
 def _mentioned(text: str) -> Iterator[_Found]:
+    if any(word in text for word in _COMPARED):
+        text = pattern(_COMPARISON).sub(_blank, text)
     for framework, words in _NAMES:
         if found := [at for word in words if (at := text.find(word)) >= 0]:
             yield framework, min(found)
+    for framework, words, likely in _LIKELY:
+        if any(word in text for word in words) and (match := pattern(likely).search(text)):
+            yield framework, match.start()
 
 
 def _language(log: Log, *, is_native: bool) -> ProgramReason | None:
@@ -315,15 +448,124 @@ _ENOUGH = 50
 _LONGEST = 200
 _BUILT_WITH_TENSORFLOW = ("tensorflow_serving", "mediapipe", "TensorFlow ModelServer")
 _NAMES: tuple[tuple[Framework, tuple[str, ...]], ...] = (
-    ("tensorflow", ("tensorflow", "TensorFlow", "Tensorflow", "keras", "Keras", " tf.", "tf.keras", "TFLite")),
-    ("pytorch", ("pytorch", "PyTorch", "Pytorch", "torch.", "torchvision", "libtorch")),
+    ("tensorflow", ("tensorflow", "TensorFlow", "Tensorflow", "keras", "Keras", " tf.", "tf.keras", "TFLite", "tfjs")),
+    ("pytorch", ("pytorch", "PyTorch", "Pytorch", "torch.", "torchvision", "libtorch", "torch==")),
     ("jax", ("jaxlib", "JAX", "import jax", "jax.")),
     ("onnxruntime", ("onnxruntime", "ONNX Runtime", "OnnxRuntime")),
     ("mxnet", ("mxnet", "MXNet")),
-    ("paddle", ("paddlepaddle", "PaddlePaddle", "paddleocr")),
+    ("paddle", ("paddlepaddle", "PaddlePaddle", "paddleocr", "PaddleOCR")),
     ("caffe", ("caffe", "Caffe")),
+    ("darknet", ("darknet", "Darknet")),
     ("theano", ("theano", "Theano")),
     ("xgboost", ("xgboost", "XGBoost")),
     ("lightgbm", ("lightgbm", "LightGBM")),
-    ("opencv", ("opencv", "OpenCV", "cv2.")),
+)
+# A framework that is named only to say that things are different there: "the same model works in PyTorch".
+_COMPARED = (
+    "PyTorch",
+    "Pytorch",
+    "pytorch",
+    "TensorFlow",
+    "Tensorflow",
+    "tensorflow",
+    "JAX",
+    "Keras",
+    "Theano",
+    "Caffe",
+)
+_COMPARISON = (
+    r"(?i)\b(?:works?|worked|working|runs?|ran|fine|well|ok|okay|problems?|issues?|happen|happens|unlike|instead of"
+    r"|compared (?:to|with)|than|without|not|neither|nor|(?:switch|chang|mov|port|convert)\w* (?:to|from)|equivalent)"
+    r" (?:well |fine |ok |just |only )?(?:(?:in|with|on|under|using|for|of|use) )?(?:the |plain |pure )?"
+    r"(?:pytorch|tensorflow|jax|keras|theano|caffe)\b"
+)
+# What one framework says and another might, and programs that exist for one framework only: as much as a mention.
+_LIKELY: tuple[_Row, ...] = (
+    (
+        "tensorflow",
+        (
+            "InvalidArgumentError",
+            "ResourceExhaustedError",
+            "FailedPreconditionError",
+            "UnimplementedError",
+            "DataLossError",
+        ),
+        r"\b(?:ResourceExhausted|FailedPrecondition|DataLoss)Error\b"
+        r"|^(?:InvalidArgument|Unimplemented)Error +Traceback \(most recent call last\)"
+        r"|\b(?:InvalidArgument|Unimplemented)Error\b[^\n]{0,200}(?:[Ss]hape|[Tt]ensor|[Dd]imension|\b[Nn]ode|indices\["
+        r"|\bOp\b|Conv2D|[Pp]laceholder|logits|label)",
+    ),
+    (
+        "tensorflow",  # Keras at work
+        ("- ETA: ", "epochs", "steps_per_epoch"),
+        r"^ *\d+/\d+ \[=*>?\.*\] - (?:ETA: |\d+m?s)|\.fit(?:_generator)?\((?s:.){0,400}?\bepochs ?="
+        r"|\bsteps_per_epoch ?=",
+    ),
+    (
+        "tensorflow",
+        ("TF", "tf", "rasa "),
+        r"\b(?:TF|tf)[ -]?v?[12]\.\d|\bTF (?:raises|crashes|Serving|Lite|import|version)\b|\bTFTrain(?:er|ing\w+)\b"
+        r"|\btf\.(?:function|data|nn|Session|Graph|Variable|constant|config|compat|train|GradientTape|image|io|lite"
+        r"|saved_model|distribute|random|linalg|matmul|reshape|cast|contrib|convert_to_tensor|py_func)\b"
+        r"|\brasa (?:train|run|shell|test)\b",
+    ),
+    (
+        "pytorch",
+        (
+            "CUDA error",
+            "DNN error",
+            "cuda runtime error",
+            "loss.backward()",
+            "optimizer.zero_grad",
+            "[rank",
+            "torch ",
+            "torch-",
+            "when initializing ",
+            "torchrun",
+        ),
+        r"\bRuntimeError: (?:CUDA|[Cc]uDNN) error: |\bloss\.backward\(\)|\boptimizer\.zero_grad\("
+        r"|\bcuda runtime error \(\d+\) : |^\[rank\d+\]:|^torch +\d+\.\d"
+        r"|^torch-(?:geometric|scatter|sparse|cluster)\b|\btorchrun\b"
+        r"|when initializing (?:[A-EG-SU-Z]|T[a-z5]|F[a-km-z])\w+(?:Model|For\w+):",
+    ),
+    (
+        "pytorch",  # programs
+        (
+            "stable-diffusion-webui",
+            "ComfyUI",
+            "kohya",
+            "nnUNet",
+            "nnunet",
+            "bitsandbytes",
+            "xformers",
+            "ultralytics",
+            "yolov5",
+            "detectron2",
+            "mmdet",
+            "mmcv",
+            "fairseq",
+            "deepspeed",
+            "DeepSpeed",
+            "vllm",
+            "vLLM",
+            "accelerate launch",
+            "StableSwarmUI",
+        ),
+        r"\b(?:stable-diffusion-webui|ComfyUI|kohya|nnU-?Net|nnunet|bitsandbytes|xformers|ultralytics|yolov5|detectron2"
+        r"|mmdet|mmcv|fairseq|[Dd]eep[Ss]peed|v(?:llm|LLM)|accelerate launch|StableSwarmUI)",
+    ),
+    (
+        "jax",
+        ("RuntimeError: R", "RuntimeError: I", "RuntimeError: F", "RuntimeError: U"),
+        r"\bRuntimeError: (?:RESOURCE_EXHAUSTED|INTERNAL|FAILED_PRECONDITION|UNIMPLEMENTED|INVALID_ARGUMENT): "
+        r"|\bRuntimeError: Resource exhausted: Out of memory while trying to allocate",
+    ),
+    (
+        "caffe",  # other programs check so too; weaker than a word of theirs
+        ("cudaSuccess (", "_STATUS_SUCCESS ("),
+        r"Check failed: (?:error == cudaSuccess|status == CU(?:DNN|BLAS)_STATUS_SUCCESS) \(\d+ vs\. 0\)  ?\w",
+    ),
+    ("paddle", ("error(",), r"\b(?:CUDA|CUDNN|CUBLAS) error\(\d+\), "),
+    ("theano", ("Apply node that caused the error",), r"^Apply node that caused the error: "),
+    ("darknet", ("filters", "/cuda.c:"), r"^layer +filters +size +input +output|\./src/(?:cuda|utils)\.c:\d+: "),
 )
