@@ -263,7 +263,7 @@ def test_a_bare_name_is_replaced_in_what_our_sentences_quote():
 
 
 def test_the_persons_script_is_replaced_in_the_commands_that_we_suggest(knowledge):
-    crash = read(Source.of(traceback_saying("x") + b"/home/native/venv\n"), 0)
+    crash = read(Source.of(b"import tensorflow as tf\n" + traceback_saying("x") + b"/home/native/venv\n"), 0)
     hidden_log = Environment(hidden_log="TF_CPP_MIN_LOG_LEVEL=3", interpreter="/home/native/venv/bin/python")
     crash = crash._replace(rerun=Command(("native/train.py", "--name", "native")), environment=hidden_log)
     report = redacted(diagnose(crash, knowledge, version="test"))

@@ -156,17 +156,16 @@ def _says_something(clue: Clue, finding: Finding) -> bool:
 
 
 def _of_unshown(ranking: Ranking, program: Program | None) -> Ranking:
-    """The ranking without certainty about a framework of which nothing shows that it was in the process.
-
-    "Unknown" gains nothing by it: the doubt is whose program it is, not what went wrong.
-    """
+    """The ranking without certainty about a framework of which nothing shows that it was in the process: what such a
+    cause loses is unknown."""
     if program is not None and program.framework is not None:
         return ranking
     shares = [
         (scored, min(share, _UNSHOWN) if scored.signature.framework not in (None, ANY) else share)
         for scored, share in ranking.causes
     ]
-    return ranking._replace(causes=tuple(shares))
+    lost = sum(share for _, share in ranking.causes) - sum(share for _, share in shares)
+    return ranking._replace(causes=tuple(shares), unknown=ranking.unknown + lost)
 
 
 def _shares(causes: Iterable[Scored], unknown_score: float) -> tuple[tuple[Scored, float], ...]:
