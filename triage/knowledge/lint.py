@@ -261,10 +261,12 @@ def _duplicates(pack: PackData, own: list[Signature]) -> Iterator[Problem]:
     for signature in own:
         by_title[signature.title.lower()].append(signature)
         by_patterns[frozenset(p for clue in signature.clues for _, p in patterns_of(clue))].append(signature)
+        # As written: counted reports move the same pattern's number by what else its signature is seen with.
+        written = {clue.get("id"): clue.get("b") for clue in pack.signatures[signature.id].get("clues", ())}
         for clue in signature.clues:
             if not clue.inner:
                 for kind, pattern in patterns_of(clue):
-                    backgrounds[kind, pattern][clue.b] = signature.id
+                    backgrounds[kind, pattern][written.get(clue.id) or clue.b] = signature.id
     for group in by_title.values():
         for other in group[1:]:
             yield _place(
