@@ -82,10 +82,11 @@ def test_what_others_say_about_the_end(kind: str, end: str, sign: str, knowledge
     assert (told.end, signs(told)) == (end, {sign})
 
 
-def test_a_program_outlives_what_a_person_says_but_not_a_broken_heap(knowledge: Knowledge) -> None:
+def test_a_program_outlives_what_a_launcher_says_but_not_a_persons_word_or_a_broken_heap(knowledge: Knowledge) -> None:
     lines = ("words", "Epoch 2/10", "10/10 [======] - loss: 0.1 - accuracy: 0.9")
-    remark, heap = (RuntimeMessage(kind, "words", Place(0, 1), 0) for kind in ("remark", "heap"))
-    assert outcome(crash_of(*lines, messages=(remark,)), knowledge).end == "lived"
+    launcher, remark, heap = (RuntimeMessage(kind, "words", Place(0, 1), 0) for kind in ("notice", "remark", "heap"))
+    assert outcome(crash_of(*lines, messages=(launcher,)), knowledge).end == "lived"
+    assert outcome(crash_of(*lines, messages=(remark,)), knowledge).end == "died"
     assert outcome(crash_of(*lines, messages=(heap,)), knowledge).end == "died"
 
 
@@ -157,7 +158,7 @@ def test_without_evidence_the_end_is_not_told_and_the_report_says_how_to_get_it(
 def test_a_missing_cuda_library_alone_is_no_crash_and_says_what_it_costs(knowledge: Knowledge) -> None:
     line = "2022-06-24 08:04:53.578885: W tensorflow/stream_executor/platform/default/dso_loader.cc:64] Could not load "
     report = triage.analyze(f"{line}dynamic library 'cudart64_110.dll'; dlerror: cudart64_110.dll not found\n".encode())
-    assert (report.verdict, report.summary) == (NO_CRASH, "Nothing died, but the GPU is not used.")
+    assert (report.verdict, report.summary) == (NO_CRASH, "Nothing died, but TensorFlow does not use the GPU.")
     assert report.notices[0].becomes == "gpu.cuda-library-missing"
 
 

@@ -6,7 +6,7 @@ list of what may have happened, a name in code. Those are left to the readers of
 
 from __future__ import annotations
 
-from triage import patterns
+from triage import patterns, prose
 from triage.crash import Log, MessageKind, RuntimeMessage
 
 _FAULT = (
@@ -65,6 +65,12 @@ _STANDS = (
     r"\bnever (?:returns?|finishes|ends|completes|starts|stops|comes? back|terminates|progresses)\b",
     r"\b(?:no (?:response|output|progress|reaction)|nothing happens|doesn't (?:respond|proceed|progress|continue|move))"
     r"(?: (?:for|after|even)\b[^\n]{0,30})?",
+    # What a person cannot do with it any more, and what it no longer does.
+    r"\b(?:can't|cannot|can not|couldn't|could not|unable to|not able to|impossible to) (?:even )?"
+    r"(?:ctrl ?[-+]? ?c|\^c|kill|interrupt|cancel|abort) (?:it|out|the|this|python)\b",
+    r"\b(?:ctrl ?[-+]? ?c|\^c) (?:\w+ )?(?:doesn't|does not|has no|won't|will not) (?:work|help|stop|kill|effect|do)\w*",
+    r"\b(?:no|(?:doesn't|does not) show (?:any )?) ?(?:cpu|gpu|processor|disk) (?:load|usage|activity|utili[sz]ation)\b",
+    r"(?:\bbut|\band|\bthen|,) (?:it )?(?:\w+ )?(?:stops/)?(?:hangs|freezes|stalls|gets stuck)(?:/\w+)?\b",
     r"\b(?:hangs?|hung|stuck|freezes|waits?|runs?|blocks?|loops?) (?:for ?ever|indefinitely|endlessly|for "
     r"(?:hours|minutes|days|\d+))\b",
 )
@@ -81,24 +87,14 @@ _NOT_THIS_TIME = (
 _DENIED_HANG = (
     r"(?i)\bnever (?:returns?|finishes|ends|completes|starts|stops|comes?|terminates|progresses)\b"
     r"|\bdoesn't (?:respond|proceed|progress|continue|move)\b"
-)
-# Lines that a program, a shell or a program's source has.
-_OF_A_PROGRAM = (
-    r"^\s*(?:\d{4}-\d\d-\d\d|\d{1,2}:\d\d|\[|\||<|[IWEFD]\d{4} |[WEFD] |I \S+[./]|File \"|Traceback|at |#\d"
-    r"|\$ |>>> |\.\.\. |%|@|//|/\*|"
-    r"(?:INFO|WARN|WARNING|ERROR|DEBUG|NOTE|CRITICAL|FATAL|TRACE)\b|import |from \S+ import|def |class "
-    r"|return |print\(|"
-    r"\w+(?:Error|Warning|Exception)\b|Thread |Process |Epoch \d|=+|-{3,}|\*{3}|Exception in|During handling|"
-    r"The above exception|npm |make|gcc|g\+\+|Error (?:in|response)|\w+: (?:error|warning|fatal|line \d))"
-    r"|\.(?:cc|cpp|cxx|cu|h|hpp|py|so|java|go|rs):\d+|[;{}]\s*$|^\s*\w+(?:\.\w+)* ?=|\(\w+=|\|\s*(?:WARNING"
-    r"|INFO|ERROR)\s*\|"
-    r"|0x[0-9a-f]{6}|\bip [0-9a-f]{8}"
+    r"|\b(?:can't|cannot|can not|couldn't|could not|not able to) (?:even )?(?:ctrl|\^c|kill|interrupt|cancel|abort)"
+    r"|\b(?:ctrl ?[-+]? ?c|\^c) (?:\w+ )?(?:won't|will not|does not|doesn't)\b|\bdoes not show\b"
 )
 _NEEDLES = (
     "rash", "die", "Die", "dying", "fault", "ump", "kill", "Kill", "hang", "Hang", "hung", "Hung", "tuck",
     "reez", "roze", "never ", "o response", "o output", "othing happens", "restart", "ilent", "just ", "bort",
     "SIG", "orever", "ndefinitely", "stall", "doesn't", "unresponsive", "terminat", "o progress", "exit",
-    "instr", "bus error", "violation", "orruption",
+    "instr", "bus error", "violation", "orruption", "trl", "load", "usage", "ctivity", "ilization",
 )  # fmt: skip
 _LONGEST_LINE = 2000
 _LONGEST = 240
@@ -123,7 +119,7 @@ def extract(log: Log) -> list[RuntimeMessage]:
 
 def _kind(line: str) -> MessageKind | None:
     """Whether a line is a person's sentence about a death or a hang."""
-    if len(line.split()) < _FEWEST_WORDS or patterns.compile(_OF_A_PROGRAM).search(line):
+    if len(line.split()) < _FEWEST_WORDS or prose.is_of_a_program(line):
         return None
     for sentence in line.replace("! ", ". ").replace("? ", ". ").split(". "):
         if _says(_DEATHS, sentence) and not patterns.compile(_NOT_THIS_TIME).search(sentence):
