@@ -24,26 +24,34 @@ _OF_A_PROGRAM = (
 _FORM = (
     r"(?i)^\s*(?:`{3,}[\w -]*|~{3,}|</?(?:details|summary|pre|code|em|b)>.{0,80})\s*$"
     r"|^[\s>#*_\d.)-]*(?:(?:please )?(?:describe|explain|provide) (?:the|your|any|a)\b[\w /,'()-]{0,60}"
-    r"|(?:describe|description|summary|steps to reproduce|to reproduce|how to reproduce|reproduction|system information|"
+    r"|(?:describe|description|summary|steps to reproduce|to reproduce|how to reproduce|reproduction"
+    r"|system information|"
     r"system info|environment|expected behaviou?r|actual behaviou?r|current behaviou?r|observed behaviou?r|"
-    r"(?:other|additional) (?:info|information|context|notes)\b[\w /]{0,20}|(?:relevant |source code / |full )?(?:log|logs|"
+    r"(?:other|additional) (?:info|information|context|notes)\b[\w /]{0,20}|(?:relevant |source code / "
+    r"|full )?(?:log|logs|"
     r"log output|error message|error messages|error log|error logs|output|screenshots?|stack ?trace)|"
-    r"issue type|bug type|bug report|what happened|what did you expect\b.{0,40}|(?:standalone )?code to reproduce\b.{0,20}|"
+    r"issue type|bug type|bug report|what happened|what did you expect\b.{0,40}"
+    r"|(?:standalone )?code to reproduce\b.{0,20}|"
     r"have you (?:reproduced|searched|checked|read)\b.{0,80}|question|versions?|produces|output is|the output|"
     r"(?:your )?(?:problem|issue|question)))[\s:*_?]*$"
     # the fields of a form
-    r"|^[\s>*_-]*(?:os|os platform\b[\w ()/]{0,30}|operating system|platform|linux ubuntu|python(?: version)?|(?:tensorflow|tf|keras|"
-    r"pytorch|torch|jax|cuda|cuda/cudnn|cudnn|bazel|gcc/compiler|gcc|driver|numpy)(?: version)?\b[\w ()/]{0,40}|gpu model\b[\w ]{0,20}|"
-    r"mobile device\b[\w (),.]{0,60}|custom code|have i written\b[^:]{0,80}|exact command\b[^:]{0,30}|installed (?:from|using)\b[^:]{0,60})"
+    r"|^[\s>*_-]*(?:os|os platform\b[\w ()/]{0,30}|operating system|platform|linux ubuntu|python(?: version)?"
+    r"|(?:tensorflow|tf|keras|"
+    r"pytorch|torch|jax|cuda|cuda/cudnn|cudnn|bazel|gcc/compiler|gcc|driver|numpy)(?: version)?\b[\w ()/]{0,40}"
+    r"|gpu model\b[\w ]{0,20}|"
+    r"mobile device\b[\w (),.]{0,60}|custom code|have i written\b[^:]{0,80}|exact command\b[^:]{0,30}"
+    r"|installed (?:from|using)\b[^:]{0,60})"
     r"[*_]* ?:(?: .{0,120})?$|^(?:ubuntu|debian|centos|fedora|windows|mac ?os|linux)[\w .,()-]{0,40}$"
 )
-# Whoever says "I" or "my" is a person, and whoever asks about "this". Programs ask too: what was meant, what runs where.
+# Whoever says "I" or "my" is a person, and whoever asks about "this". Programs ask too: what was meant, what runs.
 _FIRST_PERSON = (
-    r"(?:^|[\s(,\"'])(?:I|I'm|I've|I'd|I’m|I’ve|i'm|i've|i (?:am|have|get|got|want|was|tried|did|do|don't|see|saw|think|run|"
+    r"(?:^|[\s(,\"'])(?:I|I'm|I've|I'd|I’m|I’ve|i'm|i've|i (?:am|have|get|got|want|was|tried|did|do|don't|see|saw"
+    r"|think|run|"
     r"ran|use|used|can|met|try|guess|also|just|still)|[Mm]y)(?:[\s,.]|$)"
 )
 _QUESTION = (
-    r"(?i)\b(?:this|that|it|these|those|how|why|what|anyone|anybody|somebody|someone|normal|ignore|worr\w+|get rid|warnings?)\b"
+    r"(?i)\b(?:this|that|it|these|those|how|why|what|anyone|anybody|somebody|someone|normal|ignore|worr\w+"
+    r"|get rid|warnings?)\b"
     r".{0,200}\?[\s)!?.]*$"
 )
 _A_PROGRAM_ASKS = (
@@ -63,26 +71,35 @@ _FAILS = (
     r"(?i)\b(?:fail(?:s|ed|ing|ures?)?|crash\w*|abort\w*|kill(?:s|ed)|die[sd]?|dying|dead|segfault\w*|seg fault\w*|"
     r"faults?|core dump\w*|hang\w*|hung|stuck|fr[eo]ez\w*|frozen|terminat\w+|quits?|exits?|exited|stop(?:s|ped)|"
     r"restart\w*|cannot|can't|can not|cant|unable|not|\w+n't|never|nothing|exception|traceback|out of memory|oom|"
-    r"lost|corrupt\w*|NaN|slow\w*|wrong (?:result|output|value|answer|prediction)s?|no (?:output|result|response|gpu)s?)\b"
+    r"lost|corrupt\w*|NaN|slow\w*|wrong (?:result|output|value|answer|prediction)s?|no (?:output|result|response"
+    r"|gpu)s?)\b"
 )
 # Words of a denial that say nothing about a failure.
 _NO_FAILURE = (
     r"(?i)\b(?:(?:do|did|does|am|is|are|was|were|has|have|should|could|would|ca|wo|must)(?:n't|n’t| not)"
     r"(?: (?:seem|appear)s?(?: to)?| even| really| quite)?"
-    r" (?:know|sure|understand|think|mind|matter|affect|influence|impact|harm|hurt|care|worry|worried|expect|want|figure|"
-    r"find (?:any|an|a|the|out|anything|much)|an? (?:error|problem|issue|bug|failure|crash)|any (?:errors?|problems?|effect|"
+    r" (?:know|sure|understand|think|mind|matter|affect|influence|impact|harm|hurt|care|worry|worried|expect|want"
+    r"|figure|"
+    r"find (?:any|an|a|the|out|anything|much)|an? (?:error|problem|issue|bug|failure|crash)|any (?:errors?"
+    r"|problems?|effect|"
     r"impact|influence)|crash|fail|hang|stop)"
-    r"|not sure|i'm not|nothing (?:crash|fail|break|is broken)\w*|(?:whether|if) (?:it|this|that|something|anything|there)"
+    r"|not sure|i'm not|nothing (?:crash|fail|break|is broken)\w*|(?:whether|if) (?:it|this|that|something"
+    r"|anything|there)"
     r" (?:is|was|went|has|will)?[^.?!]{0,40}|no (?:errors?|problems?|crash(?:es)?)"
     r"|without (?:any )?(?:errors?|problems?|crash\w*|fail\w*|issues?)|not (?:an?|the) (?:error|problem|bug)"
     r"|how (?:can|do|to|could|should) [^.?!]{0,30}(?:stop|prevent|avoid|silence|suppress|hide|disable)\b[^.?!]{0,40})"
 )
-_WELL = r"(?:fine|well|correctly|ok(?:ay)?|great|perfectly|normally|as (?:expected|usual)|properly|successfully|anyway|smoothly)"
+_WELL = (
+    r"(?:fine|well|correctly|ok(?:ay)?|great|perfectly|normally|as (?:expected|usual)|properly|successfully|anyway|"
+    r"smoothly)"
+)
 _WORKS = (
     rf"(?i)\bworks(?: (?:{_WELL}|though|too))?(?: (?:but|however|and|despite|although|though|even)\b|\s*[.,;!)]|\s*$)"
-    rf"|\b(?:runs?|ran|running|trains?|trained|training|continues?|proceeds|goes on|finish(?:es|ed)|completed?s?|executed?s?)\b"
+    rf"|\b(?:runs?|ran|running|trains?|trained|training|continues?|proceeds|goes on|finish(?:es|ed)|completed?s?"
+    rf"|executed?s?)\b"
     rf"(?: \w+){{0,2}}? {_WELL}\b"
-    r"|\b(?:training|(?:the|my) (?:script|program|code|model|process|server|app|training)) (?:\w+ )?(?:continues|runs|goes on|"
+    r"|\b(?:training|(?:the|my) (?:script|program|code|model|process|server|app|training)) (?:\w+ )?(?:continues"
+    r"|runs|goes on|"
     r"proceeds|trains|finishes)(?: (?:but|and|although|though|anyway)\b|\s*[.,;!]|\s*$)"
     r"|\bI(?:'m| am| was) (?:still )?able to (?:run|train|use|fit|import|load|get results?)\b"
     r"|\bI can (?:still )?(?:train|run|use|fit)\b"
@@ -91,8 +108,10 @@ _WORKS = (
 )
 # It works elsewhere, or worked once: said by people for whom it fails here and now.
 _ELSEWHERE = (
-    r"(?i)\b(?:works?|runs?|running|trains?|working) (?:\w+ )?(?:on|in|with|without|under|when|if|for|only|until|before|after|"
-    r"using|from|at|outside|inside)\b|\b(?:worked|used to|before|previously|earlier|once|only|except|unless|should|if|"
+    r"(?i)\b(?:works?|runs?|running|trains?|working) (?:\w+ )?(?:on|in|with|without|under|when|if|for|only|until"
+    r"|before|after|"
+    r"using|from|at|outside|inside)\b|\b(?:worked|used to|before|previously|earlier|once|only|except|unless"
+    r"|should|if|"
     r"expected|supposed|first|until|until now|instead|make it|to work|again after)\b"
 )
 _FEWEST_WORDS = 3

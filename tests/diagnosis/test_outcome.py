@@ -33,6 +33,11 @@ ENDS = (
     "and then it just hangs",
     "the kernel died",
     "Fatal Python error: Segmentation fault",
+    "I can't Ctrl-C it and top doesn't show any processor load",
+    "It works on another machine, but here it crashes",
+    "Bus error (core dumped)",
+    "zsh: illegal hardware instruction  python train.py",
+    "My program dies without any message.",
 )
 
 
@@ -160,6 +165,34 @@ def test_a_missing_cuda_library_alone_is_no_crash_and_says_what_it_costs(knowled
     report = triage.analyze(f"{line}dynamic library 'cudart64_110.dll'; dlerror: cudart64_110.dll not found\n".encode())
     assert (report.verdict, report.summary) == (NO_CRASH, "Nothing died, but TensorFlow does not use the GPU.")
     assert report.notices[0].becomes == "gpu.cuda-library-missing"
+
+
+def test_an_explained_line_of_level_e_is_never_something_that_failed(knowledge: Knowledge) -> None:
+    line = "2023-10-28 03:07:22.731940: E xla/stream_executor/cuda/cuda_dnn.cc:9261] Unable to register cuDNN factory: "
+    log = f"Epoch 1/2\nShards: a b c\nMore: d e\n{line}Attempting to register factory\n"
+    report = triage.analyze(f"{log}Shards: f g\n".encode(), knowledge=knowledge)
+    assert "failed" not in report.summary
+
+
+def test_a_hang_that_a_person_tells_is_called_a_hang(knowledge: Knowledge) -> None:
+    report = triage.analyze(b"Epoch 2/10\nand then it hangs forever\n", knowledge=knowledge)
+    assert (report.outcome.end, report.summary) == (
+        "hung",
+        "It hung, and what is in here does not name the cause.",
+    )
+
+
+def test_a_gpu_that_one_framework_does_not_use_may_be_used_by_another(knowledge: Knowledge) -> None:
+    line = (
+        "An NVIDIA GPU may be present on this machine, but a CUDA-enabled jaxlib is not installed. Falling back to cpu."
+    )
+    report = triage.analyze(f"{line}\n".encode(), knowledge=knowledge)
+    assert report.summary == "Nothing died, but JAX does not use the GPU."
+
+
+@pytest.mark.parametrize("end", ["Done.", "tf.Tensor(4, shape=(), dtype=int32)", "Please enter your question:"])
+def test_a_result_below_an_exception_is_no_sign_of_life(end: str, knowledge: Knowledge) -> None:
+    assert of_text(f"oneDNN custom operations are on.\n{ENDS[6]}\n{end}\n", knowledge).end != "lived"
 
 
 # ---------------------------------------------------------------- no death hides under notices

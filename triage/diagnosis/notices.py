@@ -21,11 +21,11 @@ from triage.report import SeenNotice
 
 # Words of a failure: a line with one of these is never passed over as harmless.
 FAILURE_WORDS = (
-    r"(?i)error|exception|fail|abort|crash|kill|(?:^|[^e])fault|fatal|panic|traceback|\bdie[ds]?\b|dead|terminat|can ?not|can't|"
-    r"could not|couldn't|unable|denied|refused|invalid|corrupt|missing|not found|no such|stuck|hang|hung|fr[eo]ez|"
-    r"frozen|restart|signal|dump|exit|memory|time ?out|timed out|stop|interrupt|wrong|problem|warn|broken|sanitizer|"
-    r"not recogni[sz]ed|unrecogni[sz]ed|undefined|critical|no matches|giving up|gave up|unknown command|unexpected|"
-    r"violation|illegal|nicht gefunden|falsch geschrieben|"
+    r"(?i)error|exception|fail|abort|crash|kill|(?:^|[^e])fault|fatal|panic|traceback|\bdie[ds]?\b|dead|terminat|"
+    r"can ?not|can't|could not|couldn't|unable|denied|refused|invalid|corrupt|missing|not found|no such|stuck|hang|"
+    r"hung|fr[eo]ez|frozen|restart|signal|dump|exit|memory|time ?out|timed out|stop|interrupt|wrong|problem|warn|"
+    r"broken|sanitizer|not recogni[sz]ed|unrecogni[sz]ed|undefined|critical|no matches|giving up|gave up|"
+    r"unknown command|unexpected|violation|illegal|nicht gefunden|falsch geschrieben|"
     r"nothing happen|doesn't|not work|fehler|erreur|errore|\berro\b|ошибк|错误|錯誤|崩溃|エラー|오류|"
     r"(?-i:^[EF]\d{4}\b|: [EF] \w)"
 )

@@ -33,25 +33,32 @@ _PRINTED = (
     r"^(?:(?:[\w .-]{0,24}\bversion\w*|TF|[Tt]ensor[Ff]low|[Kk]eras|[Tt]orch|[Nn]um[Pp]y|JAX|jax|GPU\w*"
     r"|[\w ]{0,24}\bGPUs?\b[\w ]{0,16})?[:=]? ?"
     r"(?:v?\d+(?:\.\d+)*[\w.+-]*(?:,? v?\d+(?:\.\d+)+[\w.+-]*)*|True|False|None|\[\]|\(\)|\{\}|\[?-?\d[\d., e+\]-]*)"
-    r"|[*=_#-]{4,}|tf\.Tensor\(.*|<tf\.\w+.*|tensor\(.*|\[?(?:Physical|Logical)?(?:PhysicalDevice|LogicalDevice|CpuDevice|CudaDevice)\(.*"
-    r"|array\(.*|b?'[^']*'|Hello,? .*|>>>.*|In \[\d+\]:.*|Out\[\d+\]:.*|[\w@:~/.()\\ -]{0,80}[$#%>] ?|PS [A-Z]:\\.*>)$"
+    r"|[*=_#-]{4,}|tf\.Tensor\(.*|<tf\.\w+.*|tensor\(.*|\[?(?:Physical|Logical)?(?:PhysicalDevice|LogicalDevice"
+    r"|CpuDevice|CudaDevice)\(.*"
+    r"|array\(.*|b?'[^']*'|Hello,? .*|>>>.*|In \[\d+\]:.*|Out\[\d+\]:.*|[\w@:~/.()\\ -]{0,80}[$#%>] ?"
+    r"|PS [A-Z]:\\.*>)$"
 )
 # What stands at the end of a program that got to its end, or that waits for the next question. Only where nothing went
 # wrong above: a script may print it after a command of its own that failed.
 _RESULT = (
-    r"^(?:tf\.Tensor\(.*(?:shape|dtype)=|<tf\.\w+.*(?:shape|dtype)=|array\(|tensor\()|(?:^|[\]|:>-] ?)(?:Done|DONE|done)[.!]?$"
-    r"|\bSuccess(?:fully)?\b(?: \w+|[.!]|$)|\b[Ss]uccessfully (?:\w+ed|written|built|sent)\b|(?:^|[\]|] ?)(?:Finished|Completed)\b"
+    r"^(?:tf\.Tensor\(.*(?:shape|dtype)=|<tf\.\w+.*(?:shape|dtype)=|array\(|tensor\()|(?:^|[\]|:>-] ?)(?:Done"
+    r"|DONE|done)[.!]?$"
+    r"|\bSuccess(?:fully)?\b(?: \w+|[.!]|$)|\b[Ss]uccessfully (?:\w+ed|written|built|sent)\b|(?:^|[\]"
+    r"|] ?)(?:Finished|Completed)\b"
     r"|\b(?:[Ss]aved|[Ww]rote|[Ww]ritten|[Ee]xported)\b.{0,60}\b(?:to|as|in|into)\b|\b\d+ passed\b|^All tests passed"
     r"|^[\w ]{0,40}\btook \d+(?:\.\d+)? ?(?:ms|s|sec\w*|min\w*)\b|^(?:Total |Elapsed )(?:time|elapsed)\b.{0,20}\d"
-    r"|[Ss]erver (?:started|is (?:running|ready|listening)|listening|ready)|[Ll]istening (?:on|at) \S*\d|[Rr]eady to (?:accept|serve)"
+    r"|[Ss]erver (?:started|is (?:running|ready|listening)|listening|ready)|[Ll]istening (?:on|at) \S*\d"
+    r"|[Rr]eady to (?:accept|serve)"
 )
 _ASKS = r"(?i)^(?:please )?(?:enter|type|input)\b.{0,100}[:>?]\s*$|^(?:you|user|prompt|input|question|query)\s*[:>]\s*$"
 # What `time` prints under a command, whatever became of it; the brackets around what is printed.
 _AROUND_A_RESULT = r"^(?:real|user|sys)\s+\d+m[\d.]+s$|^[\s\[\](){}.,]*$"
 # A command with its prompt, and source code, which a person pastes together with what it printed.
 _TYPED = (
-    r"^\s*(?:[$%>] |>>> ?|\.\.\. |In \[\d+\]:|import \w|from \w\S* import |print\(|# |!\w|%\w|sudo |pip3? |conda |docker |cd |"
-    r"tar |git |\.{1,2}/[\w./-]+(?: |$)|export \w+=|python[\d.]* )|^(?:\([\w.-]+\) ?)?[\w.-]+@[\w.-]+:[^$#]{0,80}[$#] \S|^(?:PS )?[A-Z]:\\[^>]{0,80}>\s?\S"
+    r"^\s*(?:[$%>] |>>> ?|\.\.\. |In \[\d+\]:|import \w|from \w\S* import |print\(|# |!\w|%\w|sudo |pip3? |conda "
+    r"|docker |cd |"
+    r"tar |git |\.{1,2}/[\w./-]+(?: |$)|export \w+=|python[\d.]* )"
+    r"|^(?:\([\w.-]+\) ?)?[\w.-]+@[\w.-]+:[^$#]{0,80}[$#] \S|^(?:PS )?[A-Z]:\\[^>]{0,80}>\s?\S"
 )
 # Signals with which somebody ends a healthy program.
 BY_HAND = ("SIGINT", "SIGQUIT", "SIGPIPE")
@@ -281,9 +288,9 @@ def _result_at_the_end(lines: list[_Line]) -> Place | None:
     """The last line, where it is a result or a question for the next input."""
     for log, offset, line in reversed(lines):
         text = line.strip()
-        if patterns.compile(f"{_RESULT}|{_ASKS}").search(text):
+        if any(patterns.compile(form).search(text) for form in (_RESULT, _ASKS)):
             return log.place(offset)
-        if not patterns.compile(f"{_AROUND_A_RESULT}|{_PRINTED}").search(text):
+        if not any(patterns.compile(form).search(text) for form in (_AROUND_A_RESULT, _PRINTED)):
             return None
     return None
 
@@ -322,7 +329,7 @@ def word_of_failure(crash: Crash, explained: Explained) -> Place | None:
 
 
 def _is_only_talk(line: str) -> bool:
-    """Whether a person wrote it without saying that anything failed, a form has it as its heading, or a program asks."""
+    """Whether a person wrote it without saying that anything failed, a form has it as a heading, or a program asks."""
     if patterns.compile(_ASKS).search(line.strip()) or prose.is_of_a_form(line):
         return True
     return prose.is_of_a_person(line) and not prose.says_that_it_fails(line)
