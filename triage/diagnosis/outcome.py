@@ -32,7 +32,7 @@ _HEAD_OF_A_STACK = r"(?i)traceback \(most recent call last\)|^\W*(?:stack )?trac
 _PRINTED = (
     r"^(?:(?:[\w .-]{0,24}\bversion\w*|TF|[Tt]ensor[Ff]low|[Kk]eras|[Tt]orch|[Nn]um[Pp]y|JAX|jax|GPU\w*"
     r"|[\w ]{0,24}\bGPUs?\b[\w ]{0,16})?[:=]? ?"
-    r"(?:v?\d+(?:\.\d+)*[\w.+-]*(?:,? v?\d+(?:\.\d+)+[\w.+-]*)*|True|False|None|\[\]|\(\)|\{\}|\[?-?\d[\d., e+\]-]*)"
+    r"(?:v?\d+(?:\.\d+)*[\w.+-]*(?: v?\d+\.[\w.+-]*)?|True|False|None|\[\]|\(\)|\{\}|\[?-?\d[\d., e+\]-]*)"
     r"|[*=_#-]{4,}|tf\.Tensor\(.*|<tf\.\w+.*|tensor\(.*|\[?(?:Physical|Logical)?(?:PhysicalDevice|LogicalDevice"
     r"|CpuDevice|CudaDevice)\(.*"
     r"|array\(.*|b?'[^']*'|Hello,? .*|>>>.*|In \[\d+\]:.*|Out\[\d+\]:.*|[\w@:~/.()\\ -]{0,80}[$#%>] ?"
