@@ -71,7 +71,7 @@ _FAILS = (
     r"(?i)\b(?:fail(?:s|ed|ing|ures?)?|crash\w*|abort\w*|kill(?:s|ed)|die[sd]?|dying|dead|segfault\w*|seg fault\w*|"
     r"faults?|core dump\w*|hang\w*|hung|stuck|fr[eo]ez\w*|frozen|terminat\w+|quits?|exits?|exited|stop(?:s|ped)|"
     r"restart\w*|cannot|can't|can not|cant|unable|not|\w+n't|never|nothing|exception|traceback|out of memory|oom|"
-    r"lost|corrupt\w*|NaN|slow\w*|wrong (?:result|output|value|answer|prediction)s?|no (?:output|result|response"
+    r"lost|corrupt\w*|NaN|wrong (?:result|output|value|answer|prediction)s?|no (?:output|result|response"
     r"|gpu)s?)\b"
 )
 # Words of a denial that say nothing about a failure.
@@ -88,6 +88,14 @@ _NO_FAILURE = (
     r" (?:is|was|went|has|will)?[^.?!]{0,40}|no (?:errors?|problems?|crash(?:es)?)"
     r"|without (?:any )?(?:errors?|problems?|crash\w*|fail\w*|issues?)|not (?:an?|the) (?:error|problem|bug)"
     r"|how (?:can|do|to|could|should) [^.?!]{0,30}(?:stop|prevent|avoid|silence|suppress|hide|disable)\b[^.?!]{0,40})"
+)
+# An end, told without any word of failure.
+_ENDS = (
+    r"(?i)\b(?:it|this|which|program|script|code|window|console|terminal|server|process|python|notebook|kernel|app|"
+    r"application|training|everything|session|job|computer|machine)\b(?:,? \w+){0,3}? "
+    r"(?:quits?|closes|closed|exits|exited|stops|stopped|ends|ended|disappears?|disappeared|vanish\w*|is gone|was gone|"
+    r"goes (?:down|away|dark)|went (?:down|away|dark)|shuts? down|terminates|reboots?|rebooted)\b"
+    r"|\bnothing (?:\w+ ){0,2}(?:printed|happens|happened|shown|comes|appears|more|after)\b"
 )
 _WELL = (
     r"(?:fine|well|correctly|ok(?:ay)?|great|perfectly|normally|as (?:expected|usual)|properly|successfully|anyway|"
@@ -137,6 +145,13 @@ def is_of_a_person(line: str) -> bool:
     if len(line.split()) < _FEWEST_WORDS or _has(_A_PROGRAM_ASKS, line):
         return False
     return any(_has(form, line) for form in (_FIRST_PERSON, _QUESTION, _TELLS))
+
+
+def tells_an_end(line: str) -> bool:
+    """Whether somebody may say that it ended or shows nothing more, in words that are none of failure."""
+    if len(line) > _LONGEST or is_of_a_program(line):
+        return False
+    return _has(_ENDS, patterns.compile(_NO_FAILURE).sub("", line))
 
 
 def says_that_it_fails(line: str) -> bool:

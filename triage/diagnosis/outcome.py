@@ -133,7 +133,7 @@ def _told_by_the_text(
         return Outcome("hung" if hangs else "died", tuple(trouble.ground for trouble in survivable))
     if last is not None:
         return Outcome("not-told", (last.ground,))
-    if word := word_of_failure(crash, explained):
+    if word := word_of_failure(crash, explained) or _said_to_fail(crash, explained):
         return Outcome("not-told", (Ground("word of failure", word),))
     lines = _lines_of_programs(crash)
     if not any(explained.covers(log, offset) for log in crash.logs for offset, _ in log.lines()):
@@ -257,6 +257,9 @@ def _life_after(facts: Facts, knowledge: Knowledge, explained: Explained, after:
         word = below + match.start()
         if not explained.covers(log, word) and not _is_within((log.input, word), ignored):
             return None
+    for at, line in log.lines():
+        if at > offset and prose.tells_an_end(line) and not explained.covers(log, at):
+            return None
     return log.place(offset)
 
 
@@ -273,6 +276,16 @@ def _lines_of_programs(crash: Crash) -> list[_Line]:
 def _is_around(line: str) -> bool:
     typed = patterns.compile(_TYPED).search(line) is not None
     return typed or prose.is_of_a_form(line) or prose.is_of_a_person(line)
+
+
+def _said_to_fail(crash: Crash, explained: Explained) -> Place | None:
+    """Where a person says that it went wrong or ended, in words that programs do not use for it."""
+    for log in crash.logs:
+        for offset, line in log.lines():
+            fails = prose.is_of_a_person(line) and prose.says_that_it_fails(line)
+            if (fails or prose.tells_an_end(line)) and not explained.covers(log, offset):
+                return log.place(offset)
+    return None
 
 
 def _said_to_work(crash: Crash) -> Place | None:
