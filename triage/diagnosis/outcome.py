@@ -257,8 +257,8 @@ def _life_after(facts: Facts, knowledge: Knowledge, explained: Explained, after:
         word = below + match.start()
         if not explained.covers(log, word) and not _is_within((log.input, word), ignored):
             return None
-    for at, line in log.lines():
-        if at > offset and prose.tells_an_end(line) and not explained.covers(log, at):
+    for start, line in log.lines():
+        if start > offset and prose.tells_an_end(line) and not explained.covers(log, start):
             return None
     return log.place(offset)
 
