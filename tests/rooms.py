@@ -24,18 +24,19 @@ ROOMS: dict[str, set[str]] = {
     "instructions": {"crash"},
     "patterns": set(),
     # small tools that several rooms share: numbers from outside with a bound, text in which the input's own words stay
-    # apart from ours, the sentence for a bug of ours
+    # apart from ours, whose words a line is, the sentence for a bug of ours
     "digits": set(),
     "phrases": set(),
+    "prose": {"patterns"},
     "defects": set(),
     # bytes or a live process -> facts
     "stacks": {"crash", "frames", "status", "patterns"},
-    "readers": {"crash", "frames", "programs", "status", "patterns", "stacks"},
+    "readers": {"crash", "frames", "programs", "status", "patterns", "prose", "stacks"},
     "capture": {"crash", "frames", "programs", "status", "patterns", "readers", "stacks"},
     # facts -> report
     "clues": {"crash", "frames", "status", "instructions", "patterns"},
     "knowledge": {"crash", "patterns", "status", "clues"},
-    "diagnosis": {"crash", "frames", "report", "knowledge", "clues", "patterns", "status"},
+    "diagnosis": {"crash", "frames", "report", "knowledge", "clues", "patterns", "prose", "status"},
     # report -> people
     "redaction": {"report", "crash", "patterns"},
     "reports": {"report", "crash", "frames", "patterns"},

@@ -33,6 +33,19 @@ ENDS = (
     "and then it just hangs",
     "the kernel died",
     "Fatal Python error: Segmentation fault",
+    "I can't Ctrl-C it and top doesn't show any processor load",
+    "It works on another machine, but here it crashes",
+    "Bus error (core dumped)",
+    "zsh: illegal hardware instruction  python train.py",
+    "My program dies without any message.",
+)
+# An end in words that are also true of a program that was stopped by hand.
+TOLD = (
+    "The program closes right after these lines:",
+    "it quits",
+    "the window disappears. What is it?",
+    "Nothing gets printed after this",
+    "and then the server goes down",
 )
 
 
@@ -82,10 +95,11 @@ def test_what_others_say_about_the_end(kind: str, end: str, sign: str, knowledge
     assert (told.end, signs(told)) == (end, {sign})
 
 
-def test_a_program_outlives_what_a_person_says_but_not_a_broken_heap(knowledge: Knowledge) -> None:
+def test_a_program_outlives_what_a_launcher_says_but_not_a_persons_word_or_a_broken_heap(knowledge: Knowledge) -> None:
     lines = ("words", "Epoch 2/10", "10/10 [======] - loss: 0.1 - accuracy: 0.9")
-    remark, heap = (RuntimeMessage(kind, "words", Place(0, 1), 0) for kind in ("remark", "heap"))
-    assert outcome(crash_of(*lines, messages=(remark,)), knowledge).end == "lived"
+    launcher, remark, heap = (RuntimeMessage(kind, "words", Place(0, 1), 0) for kind in ("notice", "remark", "heap"))
+    assert outcome(crash_of(*lines, messages=(launcher,)), knowledge).end == "lived"
+    assert outcome(crash_of(*lines, messages=(remark,)), knowledge).end == "died"
     assert outcome(crash_of(*lines, messages=(heap,)), knowledge).end == "died"
 
 
@@ -157,19 +171,48 @@ def test_without_evidence_the_end_is_not_told_and_the_report_says_how_to_get_it(
 def test_a_missing_cuda_library_alone_is_no_crash_and_says_what_it_costs(knowledge: Knowledge) -> None:
     line = "2022-06-24 08:04:53.578885: W tensorflow/stream_executor/platform/default/dso_loader.cc:64] Could not load "
     report = triage.analyze(f"{line}dynamic library 'cudart64_110.dll'; dlerror: cudart64_110.dll not found\n".encode())
-    assert (report.verdict, report.summary) == (NO_CRASH, "Nothing died, but the GPU is not used.")
+    assert (report.verdict, report.summary) == (NO_CRASH, "Nothing died, but TensorFlow does not use the GPU.")
     assert report.notices[0].becomes == "gpu.cuda-library-missing"
+
+
+def test_an_explained_line_of_level_e_is_never_something_that_failed(knowledge: Knowledge) -> None:
+    line = "2023-10-28 03:07:22.731940: E xla/stream_executor/cuda/cuda_dnn.cc:9261] Unable to register cuDNN factory: "
+    log = f"Epoch 1/2\nShards: a b c\nMore: d e\n{line}Attempting to register factory\n"
+    report = triage.analyze(f"{log}Shards: f g\n".encode(), knowledge=knowledge)
+    assert "failed" not in report.summary
+
+
+def test_a_hang_that_a_person_tells_is_called_a_hang(knowledge: Knowledge) -> None:
+    report = triage.analyze(b"Epoch 2/10\nand then it hangs forever\n", knowledge=knowledge)
+    assert (report.outcome.end, report.summary) == (
+        "hung",
+        "It hung, and what is in here does not name the cause.",
+    )
+
+
+def test_a_gpu_that_one_framework_does_not_use_may_be_used_by_another(knowledge: Knowledge) -> None:
+    line = (
+        "An NVIDIA GPU may be present on this machine, but a CUDA-enabled jaxlib is not installed. Falling back to cpu."
+    )
+    report = triage.analyze(f"{line}\n".encode(), knowledge=knowledge)
+    assert report.summary == "Nothing died, but JAX does not use the GPU."
+
+
+@pytest.mark.parametrize("end", ["Done.", "tf.Tensor(4, shape=(), dtype=int32)", "Please enter your question:"])
+def test_a_result_below_an_exception_is_no_sign_of_life(end: str, knowledge: Knowledge) -> None:
+    assert of_text(f"oneDNN custom operations are on.\n{ENDS[6]}\n{end}\n", knowledge).end != "lived"
 
 
 # ---------------------------------------------------------------- no death hides under notices
 
 
-@pytest.mark.parametrize("end", ENDS, ids=lambda end: end[:20])
+@pytest.mark.parametrize("end", (*ENDS, *TOLD), ids=lambda end: end[:20])
 def test_an_end_below_any_healthy_log_is_seen(end: str, knowledge: Knowledge) -> None:
     missed = [
         name
         for name in HEALTHY
         if name != "healthy-exit-0.log"
+        and not (name == "py-keyboard.log" and end in TOLD)
         and triage.analyze(f"{(QUIET / name).read_text('utf-8')}\n{end}\n".encode(), knowledge=knowledge).verdict
         == NO_CRASH
     ]

@@ -202,7 +202,7 @@ def test_the_noise_that_tensorflow_prints_at_start_up_is_no_crash(knowledge: Kno
 def test_a_log_without_an_end_is_unknown_and_says_so_honestly(knowledge: Knowledge) -> None:
     report = triage.analyze(b"Loading data\nBuilding the model\nReading 12 shards\n", knowledge=knowledge)
     assert (report.verdict, report.diagnoses) == (UNKNOWN, ())
-    assert report.summary == "No error, no signal and no exit status in here: it ended well, or its end is missing."
+    assert report.summary == "Nothing in here tells how it ended: it ended well, or its end is missing."
 
 
 GROUP = """  + Exception Group Traceback (most recent call last):
@@ -243,7 +243,7 @@ def test_a_notice_is_no_word_of_failure() -> None:
     harmless = known(signatures, noise={"noise": ["could not find a card"], "life": []})
     log = ("could not find a card", "loading", "building", "reading")
     report = diagnose(crash_of(*log), harmless, version="test")
-    assert report.summary == "No error, no signal and no exit status in here: it ended well, or its end is missing."
+    assert report.summary == "Nothing in here tells how it ended: it ended well, or its end is missing."
     report = diagnose(crash_of(*log, "could not find the data"), harmless, version="test")
     assert report.summary == "No cause is recognised in here; line 5 may tell what went wrong."
 

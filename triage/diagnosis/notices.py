@@ -21,11 +21,11 @@ from triage.report import SeenNotice
 
 # Words of a failure: a line with one of these is never passed over as harmless.
 FAILURE_WORDS = (
-    r"(?i)error|exception|fail|abort|crash|kill|fault|fatal|panic|traceback|\bdie[ds]?\b|dead|terminat|can ?not|can't|"
-    r"could not|couldn't|unable|denied|refused|invalid|corrupt|missing|not found|no such|stuck|hang|hung|fr[eo]ez|"
-    r"frozen|restart|signal|dump|exit|memory|time ?out|timed out|stop|interrupt|wrong|problem|warn|broken|sanitizer|"
-    r"not recogni[sz]ed|unrecogni[sz]ed|undefined|critical|no matches|giving up|gave up|unknown command|unexpected|"
-    r"violation|illegal|nicht gefunden|falsch geschrieben|"
+    r"(?i)error|exception|fail|abort|crash|kill|(?:^|[^e])fault|fatal|panic|traceback|\bdie[ds]?\b|dead|terminat|"
+    r"can ?not|can't|could not|couldn't|unable|denied|refused|invalid|corrupt|missing|not found|no such|stuck|hang|"
+    r"hung|fr[eo]ez|frozen|restart|signal|dump|exit|memory|time ?out|timed out|stop|interrupt|wrong|problem|warn|"
+    r"broken|sanitizer|not recogni[sz]ed|unrecogni[sz]ed|undefined|critical|no matches|giving up|gave up|"
+    r"unknown command|unexpected|violation|illegal|nicht gefunden|falsch geschrieben|"
     r"nothing happen|doesn't|not work|fehler|erreur|errore|\berro\b|ошибк|错误|錯誤|崩溃|エラー|오류|"
     r"(?-i:^[EF]\d{4}\b|: [EF] \w)"
 )
@@ -44,6 +44,8 @@ _ONLY_A_PREFIX = r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+: [IWE](?: [\w/\\.+-]*(?:
 # A line that goes on in the middle of a sentence, and what begins a message of its own.
 _GOES_ON = r"^[ \t]*[a-z0-9_/.,;:)\]'\"-]"
 _BEGINS = r"^\d{4}-\d\d-\d\d|^\d\d:\d\d|\.(?:cc|h|py):\d+[\]:]"
+# Python writes the file before the warning; its words are what tells one from another.
+_WARNING = r"\.py:\d+: (\w*Warning: .*\S)"
 _WARNS = r"Warning: \S"
 _LEVEL = r"(?:^|[\s:|])([IWE])(?: [\w/\\.+-]*\.(?:cc|h|py):\d+\]|\d{4} \d\d:\d\d:\d+\.)|(ERROR|Error|WARN|Warn)"
 _LEVELS = {"E": 0, "ERROR": 0, "Error": 0, "W": 1, "WARN": 1, "Warn": 1}
@@ -105,7 +107,9 @@ class Explained:
 
     def _seen(self, notice: Notice, log: Log, number: int, count: int) -> SeenNotice:
         lines = self._lines[log.input]
-        text = patterns.compile(_PREFIX).sub("", lines.texts[number]).strip() or lines.texts[number].strip()
+        line = lines.texts[number]
+        warning = patterns.compile(_WARNING).search(line)
+        text = warning[1] if warning else patterns.compile(_PREFIX).sub("", line).strip() or line.strip()
         place = log.place(lines.starts[number])
         return SeenNotice(
             notice.id,
@@ -168,10 +172,10 @@ class _Lines:
     def _find(self) -> None:
         known = self._knowledge.notices.values()
         own = [notice for notice in known if not notice.fallback]
-        for notice in (*own, *(notice for notice in known if notice.fallback)):
-            for pattern in notice.match:
-                for match in self._search.every(pattern, self._log):
-                    self._add(self.at(match.start()), notice)
+        self._match(own)
+        self._take_sources()
+        self._match([notice for notice in known if notice.fallback])
+        self._take_sources()
         for pattern in self._knowledge.noise:
             self.harmless.update(self.at(match.start()) for match in self._search.every(pattern, self._log))
         if self._left and len(self._left) <= _FEW_LINES:
@@ -179,6 +183,20 @@ class _Lines:
             self._join(own, " ")
             self._take_fragments(own)
             self._go_on()
+
+    def _match(self, notices: Sequence[Notice]) -> None:
+        for notice in notices:
+            for pattern in notice.match:
+                for match in self._search.every(pattern, self._log):
+                    self._add(self.at(match.start()), notice)
+
+    def _take_sources(self) -> None:
+        """Below one of Python's warnings stands the line of the program that caused it."""
+        for number, notice in list(self.notices.items()):
+            below = self.texts[number + 1] if number + 1 < len(self.texts) else ""
+            is_source = below.startswith("  ") and not below.startswith("  File ")
+            if is_source and patterns.compile(_WARNS).search(self.texts[number]):
+                self._add(number + 1, notice)
 
     def is_head(self, number: int) -> bool:
         """Whether a notice begins with this line, so that a broken one counts once."""
@@ -222,19 +240,11 @@ class _Lines:
                 self._add(number, notice)
 
     def _go_on(self) -> None:
-        """The rest of a broken line, where it is neither a message of its own nor anybody's last words.
-
-        Below one of Python's warnings stands the line of the program that caused it.
-        """
+        """The rest of a broken line, where it is neither a message of its own nor anybody's last words."""
         longest = max(map(len, self.texts))
         for number in self._left:
             above, text = self.notices.get(number - 1), self.texts[number]
-            if above is None:
-                continue
-            line = self.texts[number - 1]
-            if (patterns.compile(_WARNS).search(line) and text.startswith("  ") and not text.startswith("  File ")) or (
-                len(line) >= max(_WRAPPED, longest - 2) and _goes_on(text)
-            ):
+            if above and len(self.texts[number - 1]) >= max(_WRAPPED, longest - 2) and _goes_on(text):
                 self._add(number, above)
 
 

@@ -1,7 +1,8 @@
 """Did anything die? Decided once, after merging, from typed evidence: died, hung, lived, or not told.
 
 That it lived needs evidence too: exit code 0, a line that only a living program prints after the last sign of trouble,
-or a text in which every frightening line is explained. Everything else is not told.
+a person who says that it works, a result at the end, or a text in which every frightening line is explained. Everything
+else is not told.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from triage import patterns
+from triage import patterns, prose
 from triage.clues.facts import Facts
 from triage.clues.findings import Hit
 from triage.crash import Crash, Log, MessageKind, Place, PythonException
@@ -24,16 +25,40 @@ WORTH_A_LOOK = 1.0
 _AN_END = (
     r"(?i)\b(?:error|exception|abort(?:ed|ing)?|crash(?:es|ed|ing)?|kill(?:ed|ing)?|segfaults?|fault|fatal|panic|"
     r"traceback|dies|died|dead|terminat(?:ed|ing)|core dumped|hangs?|hung|stuck|freez\w+|frozen|froze|restarts|"
-    r"restarted|nothing happens|not responding|stops? (?:here|there|working)|stopped responding)\b"
+    r"restarted|nothing happens|not responding|stops? (?:here|there|working)|stopped responding|dump file)\b"
 )
 _HEAD_OF_A_STACK = r"(?i)traceback \(most recent call last\)|^\W*(?:stack )?traceback:?\W*$"
 # What a command prints that was only run to show something: a version, a value, a list of devices; or a prompt.
 _PRINTED = (
     r"^(?:(?:[\w .-]{0,24}\bversion\w*|TF|[Tt]ensor[Ff]low|[Kk]eras|[Tt]orch|[Nn]um[Pp]y|JAX|jax|GPU\w*"
     r"|[\w ]{0,24}\bGPUs?\b[\w ]{0,16})?[:=]? ?"
-    r"(?:v?\d+(?:\.\d+)*[\w.+-]*|True|False|None|\[\]|\(\)|\{\}|\[?-?\d[\d., e+\]-]*)"
-    r"|[*=_#-]{4,}|tf\.Tensor\(.*|<tf\.\w+.*|tensor\(.*|\[?(?:Physical|Logical)?(?:PhysicalDevice|LogicalDevice|CpuDevice|CudaDevice)\(.*"
-    r"|array\(.*|b?'[^']*'|Hello,? .*|>>>.*|In \[\d+\]:.*|Out\[\d+\]:.*|[\w@:~/.()\\ -]{0,80}[$#%>] ?|PS [A-Z]:\\.*>)$"
+    r"(?:v?\d+(?:\.\d+)*[\w.+-]*(?: v?\d+\.[\w.+-]*)?|True|False|None|\[\]|\(\)|\{\}|\[?-?\d[\d., e+\]-]*)"
+    r"|[*=_#-]{4,}|tf\.Tensor\(.*|<tf\.\w+.*|tensor\(.*|\[?(?:Physical|Logical)?(?:PhysicalDevice|LogicalDevice"
+    r"|CpuDevice|CudaDevice)\(.*"
+    r"|array\(.*|b?'[^']*'|Hello,? .*|>>>.*|In \[\d+\]:.*|Out\[\d+\]:.*|[\w@:~/.()\\ -]{0,80}[$#%>] ?"
+    r"|PS [A-Z]:\\.*>)$"
+)
+# What stands at the end of a program that got to its end, or that waits for the next question. Only where nothing went
+# wrong above: a script may print it after a command of its own that failed.
+_RESULT = (
+    r"^(?:tf\.Tensor\(.*(?:shape|dtype)=|<tf\.\w+.*(?:shape|dtype)=|array\(|tensor\()|(?:^|[\]|:>-] ?)(?:Done"
+    r"|DONE|done)[.!]?$"
+    r"|\bSuccess(?:fully)?\b(?: \w+|[.!]|$)|\b[Ss]uccessfully (?:\w+ed|written|built|sent)\b|(?:^|[\]"
+    r"|] ?)(?:Finished|Completed)\b"
+    r"|\b(?:[Ss]aved|[Ww]rote|[Ww]ritten|[Ee]xported)\b.{0,60}\b(?:to|as|in|into)\b|\b\d+ passed\b|^All tests passed"
+    r"|^[\w ]{0,40}\btook \d+(?:\.\d+)? ?(?:ms|s|sec\w*|min\w*)\b|^(?:Total |Elapsed )(?:time|elapsed)\b.{0,20}\d"
+    r"|[Ss]erver (?:started|is (?:running|ready|listening)|listening|ready)|[Ll]istening (?:on|at) \S*\d"
+    r"|[Rr]eady to (?:accept|serve)"
+)
+_ASKS = r"(?i)^(?:please )?(?:enter|type|input)\b.{0,100}[:>?]\s*$|^(?:you|user|prompt|input|question|query)\s*[:>]\s*$"
+# What `time` prints under a command, whatever became of it; the brackets around what is printed.
+_AROUND_A_RESULT = r"^(?:real|user|sys)\s+\d+m[\d.]+s$|^[\s\[\](){}.,]*$"
+# A command with its prompt, and source code, which a person pastes together with what it printed.
+_TYPED = (
+    r"^\s*(?:[$%>] |>>> ?|\.\.\. |In \[\d+\]:|import \w|from \w\S* import |print\(|# |!\w|%\w|sudo |pip3? |conda "
+    r"|docker |cd |"
+    r"tar |git |\.{1,2}/[\w./-]+(?: |$)|export \w+=|python[\d.]* )"
+    r"|^(?:\([\w.-]+\) ?)?[\w.-]+@[\w.-]+:[^$#]{0,80}[$#] \S|^(?:PS )?[A-Z]:\\[^>]{0,80}>\s?\S"
 )
 # Signals with which somebody ends a healthy program.
 BY_HAND = ("SIGINT", "SIGQUIT", "SIGPIPE")
@@ -50,9 +75,11 @@ _SIGNS: Mapping[MessageKind, Sign] = {
     "remark": "person",
     "hang": "hang",
 }
+_OF_THE_WHOLE: tuple[Sign, ...] = ("person", "hang")
 _FINAL: tuple[MessageKind, ...] = ("heap", "terminate", "assertion", "sanitizer")
 
 _At = tuple[int, int]
+_Line = tuple[Log, int, str]
 
 
 class _Trouble(NamedTuple):
@@ -94,9 +121,11 @@ def _told_by_the_text(
     """What a text without a status says about its end."""
     crash = facts.crash
     last = max([*survivable, *telling], default=None)
-    life = _life_after(facts, knowledge, explained, last.at if last else (-1, -1))
-    if life is not None:
-        return Outcome("lived", (Ground("sign of life", life),))
+    # What a person says of the end holds for the whole text, whether it stands above or below what was pasted.
+    if not any(trouble.ground.sign in _OF_THE_WHOLE for trouble in survivable):
+        life = _life_after(facts, knowledge, explained, last.at if last else (-1, -1))
+        if life is not None:
+            return Outcome("lived", (Ground("sign of life", life),))
     if survivable:
         if not telling and all(trouble.ground.sign == "exception" for trouble in survivable) and _by_keyboard(crash):
             return Outcome("lived", (Ground("stopped by hand", survivable[-1].ground.place),))
@@ -104,9 +133,14 @@ def _told_by_the_text(
         return Outcome("hung" if hangs else "died", tuple(trouble.ground for trouble in survivable))
     if last is not None:
         return Outcome("not-told", (last.ground,))
-    if word := word_of_failure(crash, explained):
+    if word := word_of_failure(crash, explained) or _said_to_fail(crash, explained):
         return Outcome("not-told", (Ground("word of failure", word),))
-    return Outcome("lived", (Ground("only notices"),)) if _is_explained(crash, explained) else Outcome("not-told")
+    lines = _lines_of_programs(crash)
+    if not any(explained.covers(log, offset) for log in crash.logs for offset, _ in log.lines()):
+        return Outcome("not-told")
+    if place := _said_to_work(crash) or _result_at_the_end(lines):
+        return Outcome("lived", (Ground("sign of life", place),))
+    return Outcome("lived", (Ground("only notices"),)) if _is_explained(lines, explained) else Outcome("not-told")
 
 
 def interrupted(crash: Crash) -> bool:
@@ -223,19 +257,68 @@ def _life_after(facts: Facts, knowledge: Knowledge, explained: Explained, after:
         word = below + match.start()
         if not explained.covers(log, word) and not _is_within((log.input, word), ignored):
             return None
+    for start, line in log.lines():
+        if start > offset and prose.tells_an_end(line) and not explained.covers(log, start):
+            return None
     return log.place(offset)
 
 
-def _is_explained(crash: Crash, explained: Explained) -> bool:
-    """Whether the text is mostly notices, and ends with one or with what a command was to show.
+def _lines_of_programs(crash: Crash) -> list[_Line]:
+    """The lines of the logs, without what a person wrote or typed around them."""
+    return [
+        (log, offset, line)
+        for log in crash.logs
+        for offset, line in log.lines()
+        if line.strip() and not _is_around(line)
+    ]
+
+
+def _is_around(line: str) -> bool:
+    typed = patterns.compile(_TYPED).search(line) is not None
+    return typed or prose.is_of_a_form(line) or prose.is_of_a_person(line)
+
+
+def _said_to_fail(crash: Crash, explained: Explained) -> Place | None:
+    """Where a person says that it went wrong or ended, in words that programs do not use for it."""
+    for log in crash.logs:
+        for offset, line in log.lines():
+            fails = prose.is_of_a_person(line) and prose.says_that_it_fails(line)
+            if (fails or prose.tells_an_end(line)) and not explained.covers(log, offset):
+                return log.place(offset)
+    return None
+
+
+def _said_to_work(crash: Crash) -> Place | None:
+    """Where a person says that it works all the same."""
+    for log in crash.logs:
+        for offset, line in log.lines():
+            if prose.is_of_a_person(line) and prose.says_that_it_works(line):
+                return log.place(offset)
+    return None
+
+
+def _result_at_the_end(lines: list[_Line]) -> Place | None:
+    """The last line, where it is a result or a question for the next input."""
+    for log, offset, line in reversed(lines):
+        text = line.strip()
+        if any(patterns.compile(form).search(text) for form in (_RESULT, _ASKS)):
+            return log.place(offset)
+        if not any(patterns.compile(form).search(text) for form in (_AROUND_A_RESULT, _PRINTED)):
+            return None
+    return None
+
+
+def _is_explained(lines: list[_Line], explained: Explained) -> bool:
+    """Whether what programs printed is mostly notices, and ends with one or with what a command was to show.
 
     A last line of the program's own may be as far as it got. It is the end of a healthy paste where a warning or an
     error stands above it, which is what the person asks about.
     """
-    lines = [(log, offset, line) for log in crash.logs for offset, line in log.lines() if line.strip()]
     others = [line for log, offset, line in lines if not explained.covers(log, offset)]
     own = [line for line in others if not patterns.compile(_PRINTED).search(line.strip())]
-    if not lines or len(others) == len(lines) or 2 * len(own) > len(lines):
+    if not lines:
+        return True  # the notice is quoted in a person's own sentence
+    if len(others) == len(lines) or 2 * len(own) > len(lines):
         return False
     return explained.is_loud or lines[-1][2] not in own
 
@@ -248,8 +331,18 @@ def word_of_failure(crash: Crash, explained: Explained) -> Place | None:
         for match in patterns.compile(FAILURE_WORDS).finditer(log.text):
             if explained.covers(log, match.start()) or _is_within((log.input, match.start()), ignored):
                 continue
+            line = log.line(match.start())
+            if _is_only_talk(line):
+                continue
             place = log.place(match.start())
-            if not patterns.compile(_HEAD_OF_A_STACK).search(log.line(match.start())):
+            if not patterns.compile(_HEAD_OF_A_STACK).search(line):
                 return place
             head = head or place
     return head
+
+
+def _is_only_talk(line: str) -> bool:
+    """Whether a person wrote it without saying that anything failed, a form has it as a heading, or a program asks."""
+    if patterns.compile(_ASKS).search(line.strip()) or prose.is_of_a_form(line):
+        return True
+    return prose.is_of_a_person(line) and not prose.says_that_it_fails(line)

@@ -28,6 +28,7 @@ _NOT_A_CRASH = {
 }
 # Words with which a program says that it has a GPU after all.
 _HAS_GPU = r"device:GPU:\d+ with [1-9]|physical_device:GPU:\d|[Cc]uda(?:Device)?\(id="
+_FRAMEWORKS = {"tensorflow": "TensorFlow", "jax": "JAX", "pytorch": "PyTorch"}
 _BY_KEYBOARD = "It was stopped from the keyboard (KeyboardInterrupt, Ctrl-C); nothing crashed."
 
 
@@ -51,11 +52,6 @@ def _is_one_of_many(ranking: Ranking) -> bool:
     return not says_more_than_how_it_ended(first) and best <= sum(share for _, share in others)
 
 
-def _any_trouble(crash: Crash) -> bool:
-    errors = any(record.severity in "EF" for record in crash.records)
-    return bool(errors or crash.exit or crash.exceptions or crash.messages or crash.threads or crash.memory.oom_kills)
-
-
 def summary_of(
     crash: Crash,
     outcome: Outcome,
@@ -66,25 +62,31 @@ def summary_of(
     """The answer in one sentence."""
     if verdict == NO_CRASH:
         return _why_no_crash(crash, outcome, notices)
-    if verdict == UNKNOWN and crash.is_empty:
+    if verdict == UNKNOWN:
+        return _why_unknown(crash, outcome)
+    first = diagnoses[0]
+    return first.title + ("." if verdict == DIAGNOSED else f", perhaps ({first.confidence:.0%}).")
+
+
+def _why_unknown(crash: Crash, outcome: Outcome) -> str:
+    if crash.is_empty:
         return "Nothing could be read, so nothing can be said."
-    if verdict == UNKNOWN and crash.partly_read and not (crash.exit and crash.exit.is_failure):
+    if crash.partly_read and not (crash.exit and crash.exit.is_failure):
         return "A part of the log was not read, and what was read does not name a cause."
-    if verdict == UNKNOWN and not _any_trouble(crash):
-        if place := next((ground.place for ground in outcome.because if ground.place), None):
-            return f"No cause is recognised in here; line {place.line} may tell what went wrong."
-        return "No error, no signal and no exit status in here: it ended well, or its end is missing."
-    if verdict == UNKNOWN and _is_a_dump_without_a_death(crash):
+    if _is_a_dump_without_a_death(crash):
         if all(entry.complete for entry in crash.inputs):
             return "The dump holds no exception: its process was alive when it was taken, by hand or because it hung."
         return "The dump is damaged or cut off, and what ended its process cannot be read from it."
-    if verdict == UNKNOWN and crash.hung:
-        return "It hung, and where it stands does not name the cause."
-    if verdict == UNKNOWN:
-        ended = f" with {crash.exit.label}" if crash.exit and crash.exit.is_failure else ""
-        return f"Something failed{ended}, but the evidence does not name its cause."
-    first = diagnoses[0]
-    return first.title + ("." if verdict == DIAGNOSED else f", perhaps ({first.confidence:.0%}).")
+    if outcome.end == "not-told":
+        # An explained line of level E is no failure, and a line that may tell one is only pointed at.
+        if place := next((ground.place for ground in outcome.because if ground.place), None):
+            return f"No cause is recognised in here; line {place.line} may tell what went wrong."
+        return "Nothing in here tells how it ended: it ended well, or its end is missing."
+    if outcome.end == "hung":
+        where = "where it stands" if crash.hung else "what is in here"
+        return f"It hung, and {where} does not name the cause."
+    ended = f" with {crash.exit.label}" if crash.exit and crash.exit.is_failure else ""
+    return f"Something failed{ended}, but the evidence does not name its cause."
 
 
 def _why_no_crash(crash: Crash, outcome: Outcome, notices: tuple[SeenNotice, ...]) -> str:
@@ -96,14 +98,21 @@ def _why_no_crash(crash: Crash, outcome: Outcome, notices: tuple[SeenNotice, ...
     if not notices:
         return "Nothing here says that a process died."
     if "no-gpu" in harms and not any(patterns.compile(_HAS_GPU).search(log.text) for log in crash.logs):
-        return "Nothing died, but the GPU is not used."
+        return f"Nothing died, but {_without_gpu(notices)}."
     count = len(notices)
     if harms == {"none"}:
         return "Nothing died: one notice, harmless." if count == 1 else f"Nothing died: {count} notices, all harmless."
-    costing = sum(notice.harm != "none" for notice in notices)
     if count == 1:
-        return "Nothing died: one notice, and it costs something."
+        return f"Nothing died: one notice, {'to be read' if harms == {'check'} else 'which may cost something'}."
+    costing = sum(notice.harm != "none" for notice in notices)
     return f"Nothing died: {count} notices, of which {costing} may cost something."
+
+
+def _without_gpu(notices: tuple[SeenNotice, ...]) -> str:
+    """Who computes without a GPU: in one process PyTorch may use the card that JAX does not."""
+    sources = {notice.id.partition("/")[0] for notice in notices if notice.harm == "no-gpu"}
+    name = _FRAMEWORKS.get(sources.pop()) if len(sources) == 1 else None
+    return f"{name} does not use the GPU" if name else "the GPU is not used"
 
 
 def _is_a_dump_without_a_death(crash: Crash) -> bool:
@@ -128,6 +137,8 @@ def _further_gaps(crash: Crash, outcome: Outcome, knowledge: Knowledge) -> Itera
     threads = crash.threads
     if crash.exit is None and not crash.lacks("exit status"):
         yield Gap("exit status", "not-told", "give-exit-code", detail="unknown (give it with --exit-code)")
+    if outcome.end == "lived":
+        return  # a stack is not missing where nothing died
     if not any(thread.native_stack for thread in threads) and not crash.lacks("native stack") and not raised(crash):
         if crash.rerun is None:
             detail = "the log holds none (run it with triage run)"

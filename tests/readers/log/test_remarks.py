@@ -42,6 +42,10 @@ def test_a_death_in_a_persons_words(sentence: str) -> None:
         "There is no response for 2 hours",
         "training gets stuck after the first epoch",
         "Hangs when using multiple GPUs",
+        "It runs for two hours, but stops/hangs at 6s.",
+        "You can't Ctrl-C it any more",
+        "top doesn't show any processor load",
+        "Ctrl+C does not work",
     ],
 )
 def test_a_hang_in_a_persons_words(sentence: str) -> None:

@@ -6,7 +6,7 @@ list of what may have happened, a name in code. Those are left to the readers of
 
 from __future__ import annotations
 
-from triage import patterns
+from triage import patterns, prose
 from triage.crash import Log, MessageKind, RuntimeMessage
 
 _FAULT = (
@@ -19,13 +19,16 @@ _OFTEN = (
     r"frequently|repeatedly|eventually|instantly|directly|completely|abruptly|unexpectedly|only|even) )*"
 )
 _WHO = (
-    r"\b(?:it|this|that|which|python(?:\d[\d.]*)?|kernel|notebook|jupyter(?:lab)?|colab|spyder|r(?:studio)?|session|runtime|"
+    r"\b(?:it|this|that|which|python(?:\d[\d.]*)?|kernel|notebook|jupyter(?:lab)?|colab|spyder|r(?:studio)?"
+    r"|session|runtime|"
     r"program|script|process|worker|server|interpreter|console|terminal|code|training|import|application|app|binary|"
-    r"everything|computer|machine|pc|tensorflow|tf|keras|pytorch|torch|jax|fit|predict|evaluate|example|model|container|pod|"
+    r"everything|computer|machine|pc|tensorflow|tf|keras|pytorch|torch|jax|fit|predict|evaluate|example|model"
+    r"|container|pod|"
     r"vs ?code|pycharm|\w+\(\))\b"
 )
 _DIES = (
-    r"(?:crash(?:es|ed|ing)\b|keeps? (?:on )?(?:crashing|dying|restarting)|(?:has )?die[sd]\b|segfault(?:s|ed|ing)?\b|"
+    r"(?:crash(?:es|ed|ing)\b|keeps? (?:on )?(?:crashing|dying|restarting)|(?:has )?die[sd]\b|segfault(?:s|ed"
+    r"|ing)?\b|"
     r"seg faults\b|aborts\b|(?:gets?|got|is|was|are|were|being) (?:killed|terminated|aborted)\b|core dumps\b|"
     r"(?:terminat(?:es|ed)|exit(?:s|ed)?|end(?:s|ed)|stop(?:s|ped)|quits?|clos(?:es|ed)|shuts? down"
     r"|disappears?|restart(?:s|ed))"
@@ -33,8 +36,10 @@ _DIES = (
     r"|printing|throwing)))"
 )
 _GETS = (
-    r"\b(?:get|gets|got|getting|see|saw|seeing|have|receive[sd]?|encounter(?:s|ed|ing)?|fac(?:e|ed|ing)|hit|hits|hitting|"
-    r"gives?(?: me)?|gave(?: me)?|giving|result(?:s|ed|ing)? in|end(?:s|ed|ing)?(?: up)? (?:with|in)|lead(?:s|ing)? to|"
+    r"\b(?:get|gets|got|getting|see|saw|seeing|have|receive[sd]?|encounter(?:s|ed|ing)?|fac(?:e|ed|ing)|hit|hits"
+    r"|hitting|"
+    r"gives?(?: me)?|gave(?: me)?|giving|result(?:s|ed|ing)? in|end(?:s|ed|ing)?(?: up)? (?:with|in)|lead(?:s"
+    r"|ing)? to|"
     r"fail(?:s|ed|ing)? with|crash(?:es|ed|ing)? with|di(?:es|ed|ing) with|exit(?:s|ed|ing)? with|throws?"
     r"|threw|caus(?:es|ed|ing)|"
     r"produces?|raises?|triggers?|triggered|runs? into|ran into|experienc(?:e|ed|ing))\b"
@@ -52,7 +57,8 @@ _DEATHS = (
     r"no (?:error|traceback|error message|message|output)(?:s| at all)?,? (?:it )?just (?:exits?|crash\w*"
     r"|quits?|stops?|closes?|dies)|"
     r"just (?:exits|quits|dies|crashes|closes|terminates))\b",
-    r"\bkern[ae]l (?:always |just |keeps? |getting |gets |is )?(?:dead|dies|dying|died|crash\w+|restart(?:s|ed|ing))\b",
+    r"\bkern[ae]l (?:always |just |keeps? |getting |gets |is )?(?:dead|dies|dying|died|crash\w+|restart(?:s|ed"
+    r"|ing))\b",
 )
 _STANDS = (
     rf"{_WHO}(?: [\w'()./-]+){{0,4}}? {_OFTEN}(?:hangs?|hung|freezes|froze|stalls|stalled|blocks forever"
@@ -63,8 +69,17 @@ _STANDS = (
     r"^\W*(?:stuck|get stuck|hangs?|hung|frozen|freezes|deadlock) "
     r"(?:at|on|in|when|while|forever|after|during|indefinitely)\b",
     r"\bnever (?:returns?|finishes|ends|completes|starts|stops|comes? back|terminates|progresses)\b",
-    r"\b(?:no (?:response|output|progress|reaction)|nothing happens|doesn't (?:respond|proceed|progress|continue|move))"
+    r"\b(?:no (?:response|output|progress|reaction)|nothing happens|doesn't (?:respond|proceed|progress|continue"
+    r"|move))"
     r"(?: (?:for|after|even)\b[^\n]{0,30})?",
+    # What a person cannot do with it any more, and what it no longer does.
+    r"\b(?:can't|cannot|can not|couldn't|could not|unable to|not able to|impossible to) (?:even )?"
+    r"(?:ctrl ?[-+]? ?c|\^c|kill|interrupt|cancel|abort) (?:it|out|the|this|python)\b",
+    r"\b(?:ctrl ?[-+]? ?c|\^c) (?:\w+ )?(?:doesn't|does not|has no|won't|will not) (?:work|help|stop|kill|effect"
+    r"|do)\w*",
+    r"\b(?:no|(?:doesn't|does not) show (?:any )?) ?(?:cpu|gpu|processor|disk) (?:load|usage|activity"
+    r"|utili[sz]ation)\b",
+    r"(?:\bbut|\band|\bthen|,) (?:it )?(?:\w+ )?(?:stops/)?(?:hangs|freezes|stalls|gets stuck)(?:/\w+)?\b",
     r"\b(?:hangs?|hung|stuck|freezes|waits?|runs?|blocks?|loops?) (?:for ?ever|indefinitely|endlessly|for "
     r"(?:hours|minutes|days|\d+))\b",
 )
@@ -75,30 +90,21 @@ _NOT_THIS_TIME = (
     r"|freeze)\w*|(?:doesn't|don't|didn't|"
     r"won't|isn't|wasn't|hasn't|not) (?:\w+ )?(?:crash|hang|die|segfault|freeze|stuck)\w*|fix(?:e[sd]|ing)?"
     r"|avoid\w*|prevent\w*|"
-    r"solved?|resolved|workaround|without (?:crash|hang|problem|issue)\w*|used to|expected|make sure|see also|to debug|"
+    r"solved?|resolved|workaround|without (?:crash|hang|problem|issue)\w*|used to|expected|make sure|see also"
+    r"|to debug|"
     r"please (?:report|see|check)|potential root causes|handler|deprecated|instead of)\b"
 )
 _DENIED_HANG = (
     r"(?i)\bnever (?:returns?|finishes|ends|completes|starts|stops|comes?|terminates|progresses)\b"
     r"|\bdoesn't (?:respond|proceed|progress|continue|move)\b"
-)
-# Lines that a program, a shell or a program's source has.
-_OF_A_PROGRAM = (
-    r"^\s*(?:\d{4}-\d\d-\d\d|\d{1,2}:\d\d|\[|\||<|[IWEFD]\d{4} |[WEFD] |I \S+[./]|File \"|Traceback|at |#\d"
-    r"|\$ |>>> |\.\.\. |%|@|//|/\*|"
-    r"(?:INFO|WARN|WARNING|ERROR|DEBUG|NOTE|CRITICAL|FATAL|TRACE)\b|import |from \S+ import|def |class "
-    r"|return |print\(|"
-    r"\w+(?:Error|Warning|Exception)\b|Thread |Process |Epoch \d|=+|-{3,}|\*{3}|Exception in|During handling|"
-    r"The above exception|npm |make|gcc|g\+\+|Error (?:in|response)|\w+: (?:error|warning|fatal|line \d))"
-    r"|\.(?:cc|cpp|cxx|cu|h|hpp|py|so|java|go|rs):\d+|[;{}]\s*$|^\s*\w+(?:\.\w+)* ?=|\(\w+=|\|\s*(?:WARNING"
-    r"|INFO|ERROR)\s*\|"
-    r"|0x[0-9a-f]{6}|\bip [0-9a-f]{8}"
+    r"|\b(?:can't|cannot|can not|couldn't|could not|not able to) (?:even )?(?:ctrl|\^c|kill|interrupt|cancel|abort)"
+    r"|\b(?:ctrl ?[-+]? ?c|\^c) (?:\w+ )?(?:won't|will not|does not|doesn't)\b|\bdoes not show\b"
 )
 _NEEDLES = (
     "rash", "die", "Die", "dying", "fault", "ump", "kill", "Kill", "hang", "Hang", "hung", "Hung", "tuck",
     "reez", "roze", "never ", "o response", "o output", "othing happens", "restart", "ilent", "just ", "bort",
     "SIG", "orever", "ndefinitely", "stall", "doesn't", "unresponsive", "terminat", "o progress", "exit",
-    "instr", "bus error", "violation", "orruption",
+    "instr", "bus error", "violation", "orruption", "trl", "load", "usage", "ctivity", "ilization",
 )  # fmt: skip
 _LONGEST_LINE = 2000
 _LONGEST = 240
@@ -123,7 +129,7 @@ def extract(log: Log) -> list[RuntimeMessage]:
 
 def _kind(line: str) -> MessageKind | None:
     """Whether a line is a person's sentence about a death or a hang."""
-    if len(line.split()) < _FEWEST_WORDS or patterns.compile(_OF_A_PROGRAM).search(line):
+    if len(line.split()) < _FEWEST_WORDS or prose.is_of_a_program(line):
         return None
     for sentence in line.replace("! ", ". ").replace("? ", ". ").split(". "):
         if _says(_DEATHS, sentence) and not patterns.compile(_NOT_THIS_TIME).search(sentence):

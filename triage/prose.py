@@ -1,0 +1,172 @@
+"""Whose words a line is: a person's, written around a paste, or a program's.
+
+People call any line an error that looks like one. Their words count for what they say happened (it died, it hangs, it
+does not work, it works), never for the mere words "error", "warning" or "problem".
+"""
+
+from __future__ import annotations
+
+from triage import patterns
+
+# Lines that a program, a shell or a program's source has.
+_OF_A_PROGRAM = (
+    r"^\s*(?:\d{4}-\d\d-\d\d|\d{1,2}:\d\d|\[|\||<|[IWEFD]\d{4} |[WEFD] |I \S+[./]|File \"|Traceback|at |#\d"
+    r"|\$ |>>> |\.\.\. |%|@|//|/\*|"
+    r"(?:INFO|WARN|WARNING|ERROR|DEBUG|NOTE|CRITICAL|FATAL|TRACE)\b|import |from \S+ import|def |class "
+    r"|return |print\(|"
+    r"\w+(?:Error|Warning|Exception)\b|Thread |Process |Epoch \d|=+|-{3,}|\*{3}|Exception in|During handling|"
+    r"The above exception|npm |make|gcc|g\+\+|Error (?:in|response)|\w+: (?:error|warning|fatal|line \d))"
+    r"|\.(?:cc|cpp|cxx|cu|h|hpp|py|so|java|go|rs):\d+|[;{}]\s*$|^\s*\w+(?:\.\w+)* ?=|\(\w+=|\|\s*(?:WARNING"
+    r"|INFO|ERROR)\s*\|"
+    r"|0x[0-9a-f]{6}|\bip [0-9a-f]{8}"
+)
+# Fences of code, and the headings of the forms in which problems are reported.
+_FORM = (
+    r"(?i)^\s*(?:`{3,}[\w -]*|~{3,}|</?(?:details|summary|pre|code|em|b)>.{0,80})\s*$"
+    r"|^[\s>#*_\d.)-]*(?:(?:please )?(?:describe|explain|provide) (?:the|your|any|a)\b[\w /,'()-]{0,60}"
+    r"|(?:describe|description|summary|steps to reproduce|to reproduce|how to reproduce|reproduction"
+    r"|system information|"
+    r"system info|environment|expected behaviou?r|actual behaviou?r|current behaviou?r|observed behaviou?r|"
+    r"(?:other|additional) (?:info|information|context|notes)\b[\w /]{0,20}|(?:relevant |source code / "
+    r"|full )?(?:log|logs|"
+    r"log output|error message|error messages|error log|error logs|output|screenshots?|stack ?trace)|"
+    r"issue type|bug type|bug report|what happened|what did you expect\b.{0,40}"
+    r"|(?:standalone )?code to reproduce\b.{0,20}|"
+    r"have you (?:reproduced|searched|checked|read)\b.{0,80}|question|versions?|produces|output is|the output|"
+    r"(?:your )?(?:problem|issue|question)))[\s:*_?]*$"
+    # the fields of a form
+    r"|^[\s>*_-]*(?:os|os platform\b[\w ()/]{0,30}|operating system|platform|linux ubuntu|python(?: version)?"
+    r"|(?:tensorflow|tf|keras|"
+    r"pytorch|torch|jax|cuda|cuda/cudnn|cudnn|bazel|gcc/compiler|gcc|driver|numpy)(?: version)?\b[\w ()/]{0,40}"
+    r"|gpu model\b[\w ]{0,20}|"
+    r"mobile device\b[\w (),.]{0,60}|custom code|have i written\b[^:]{0,80}|exact command\b[^:]{0,30}"
+    r"|installed (?:from|using)\b[^:]{0,60})"
+    r"[*_]* ?:(?: .{0,120})?$|^(?:ubuntu|debian|centos|fedora|windows|mac ?os|linux)[\w .,()-]{0,40}$"
+)
+# Whoever says "I" or "my" is a person, and whoever asks about "this". Programs ask too: what was meant, what runs.
+_FIRST_PERSON = (
+    r"(?:^|[\s(,\"'])(?:I|I'm|I've|I'd|I’m|I’ve|i'm|i've|i (?:am|have|get|got|want|was|tried|did|do|don't|see|saw"
+    r"|think|run|"
+    r"ran|use|used|can|met|try|guess|also|just|still)|[Mm]y)(?:[\s,.]|$)"
+)
+_QUESTION = (
+    r"(?i)\b(?:this|that|it|these|those|how|why|what|anyone|anybody|somebody|someone|normal|ignore|worr\w+"
+    r"|get rid|warnings?)\b"
+    r".{0,200}\?[\s)!?.]*$"
+)
+_A_PROGRAM_ASKS = (
+    r"(?i)did you (?:mean|forget)|is the server running|perhaps you|have you (?:forgotten|installed)|continue\?|\[y/n"
+)
+_TELLS = (
+    r"(?i)^\W*(?:(?:but|however|and|also|so|then|now|although|though|even though|anyway|still|afterwards),? ){0,2}"
+    r"(?:it|this|everything|the (?:[\w-]+ ){1,3}|[\w.()]+ )(?:\w+ ){0,2}?"
+    r"(?:prints?|shows?|displays?|gives?|outputs?|says?|works|runs (?:fine|well|ok|okay|correctly|normally)|appears?|"
+    r"keeps? (?:showing|printing|appearing)|is (?:annoying|only a warning|just a warning))\b"
+)
+_GREETS = (
+    r"(?i)^\W*(?:hi|hello|hey|dear|thanks|thank you|thx|cheers|any help|please help|any ideas?)\b[\w ,'!.-]{0,60}$"
+)
+# What is said to have gone wrong, beyond the words that people use for any frightening line.
+_FAILS = (
+    r"(?i)\b(?:fail(?:s|ed|ing|ures?)?|crash\w*|abort\w*|kill(?:s|ed)|die[sd]?|dying|dead|segfault\w*|seg fault\w*|"
+    r"faults?|core dump\w*|hang\w*|hung|stuck|fr[eo]ez\w*|frozen|terminat\w+|quits?|exits?|exited|stop(?:s|ped)|"
+    r"restart\w*|cannot|can't|can not|cant|unable|not|\w+n't|never|nothing|exception|traceback|out of memory|oom|"
+    r"lost|corrupt\w*|NaN|wrong (?:result|output|value|answer|prediction)s?|no (?:output|result|response"
+    r"|gpu)s?)\b"
+)
+# Words of a denial that say nothing about a failure.
+_NO_FAILURE = (
+    r"(?i)\b(?:(?:do|did|does|am|is|are|was|were|has|have|should|could|would|ca|wo|must)(?:n't|n’t| not)"
+    r"(?: (?:seem|appear)s?(?: to)?| even| really| quite)?"
+    r" (?:know|sure|understand|think|mind|matter|affect|influence|impact|harm|hurt|care|worry|worried|expect|want"
+    r"|figure|"
+    r"find (?:any|an|a|the|out|anything|much)|an? (?:error|problem|issue|bug|failure|crash)|any (?:errors?"
+    r"|problems?|effect|"
+    r"impact|influence)|crash|fail|hang|stop)"
+    r"|not sure|i'm not|nothing (?:crash|fail|break|is broken)\w*|(?:whether|if) (?:it|this|that|something"
+    r"|anything|there)"
+    r" (?:is|was|went|has|will)?[^.?!]{0,40}|no (?:errors?|problems?|crash(?:es)?)"
+    r"|without (?:any )?(?:errors?|problems?|crash\w*|fail\w*|issues?)|not (?:an?|the) (?:error|problem|bug)"
+    r"|how (?:can|do|to|could|should) [^.?!]{0,30}(?:stop|prevent|avoid|silence|suppress|hide|disable)\b[^.?!]{0,40})"
+)
+# An end, told without any word of failure.
+_ENDS = (
+    r"(?i)\b(?:it|this|which|program|script|code|window|console|terminal|server|process|python|notebook|kernel|app|"
+    r"application|training|everything|session|job|computer|machine)\b(?:,? \w+){0,3}? "
+    r"(?:quits?|closes|closed|exits|exited|stops|stopped|ends|ended|disappears?|disappeared|vanish\w*|is gone|was gone|"
+    r"goes (?:down|away|dark)|went (?:down|away|dark)|shuts? down|terminates|reboots?|rebooted)\b"
+    r"|\bnothing (?:\w+ ){0,2}(?:printed|happens|happened|shown|comes|appears|more|after)\b"
+)
+_WELL = (
+    r"(?:fine|well|correctly|ok(?:ay)?|great|perfectly|normally|as (?:expected|usual)|properly|successfully|anyway|"
+    r"smoothly)"
+)
+_WORKS = (
+    rf"(?i)\bworks(?: (?:{_WELL}|though|too))?(?: (?:but|however|and|despite|although|though|even)\b|\s*[.,;!)]|\s*$)"
+    rf"|\b(?:runs?|ran|running|trains?|trained|training|continues?|proceeds|goes on|finish(?:es|ed)|completed?s?"
+    rf"|executed?s?)\b"
+    rf"(?: \w+){{0,2}}? {_WELL}\b"
+    r"|\b(?:training|(?:the|my) (?:script|program|code|model|process|server|app|training)) (?:\w+ )?(?:continues"
+    r"|runs|goes on|"
+    r"proceeds|trains|finishes)(?: (?:but|and|although|though|anyway)\b|\s*[.,;!]|\s*$)"
+    r"|\bI(?:'m| am| was) (?:still )?able to (?:run|train|use|fit|import|load|get results?)\b"
+    r"|\bI can (?:still )?(?:train|run|use|fit)\b"
+    r"|\b(?:no|without|without any|not any) (?:\w+ )?(?:influence|effect|impact) on\b"
+    r"|\b(?:doesn't|does not|don't|do not)(?: seem to| appear to)? (?:affect|influence|impact|harm|hurt)\b"
+)
+# It works elsewhere, or worked once: said by people for whom it fails here and now.
+_ELSEWHERE = (
+    r"(?i)\b(?:works?|runs?|running|trains?|working) (?:\w+ )?(?:on|in|with|without|under|when|if|for|only|until"
+    r"|before|after|"
+    r"using|from|at|outside|inside)\b|\b(?:worked|used to|before|previously|earlier|once|only|except|unless"
+    r"|should|if|"
+    r"expected|supposed|first|until|until now|instead|make it|to work|again after)\b"
+)
+_FEWEST_WORDS = 3
+_LONGEST = 2000
+
+
+def is_of_a_program(line: str) -> bool:
+    """Whether a line has the form of what a program, a shell or a program's source has."""
+    return _has(_OF_A_PROGRAM, line)
+
+
+def is_of_a_form(line: str) -> bool:
+    """Whether a line is a fence around code or the heading of a form."""
+    return len(line) <= _LONGEST and _has(_FORM, line)
+
+
+def is_of_a_person(line: str) -> bool:
+    """Whether a line is a sentence that somebody wrote about what a program printed."""
+    if len(line) > _LONGEST or is_of_a_program(line):
+        return False
+    if _has(_GREETS, line):
+        return True
+    if len(line.split()) < _FEWEST_WORDS or _has(_A_PROGRAM_ASKS, line):
+        return False
+    return any(_has(form, line) for form in (_FIRST_PERSON, _QUESTION, _TELLS))
+
+
+def tells_an_end(line: str) -> bool:
+    """Whether somebody may say that it ended or shows nothing more, in words that are none of failure."""
+    if len(line) > _LONGEST or is_of_a_program(line):
+        return False
+    return _has(_ENDS, patterns.compile(_NO_FAILURE).sub("", line))
+
+
+def says_that_it_fails(line: str) -> bool:
+    """Whether a person's sentence speaks of something that went wrong, not only of a message."""
+    return _has(_FAILS, patterns.compile(_NO_FAILURE).sub("", line))
+
+
+def says_that_it_works(line: str) -> bool:
+    """Whether a person says that it works all the same, here and now."""
+    for sentence in line.replace("! ", ". ").replace("? ", ". ").split(". "):
+        rest = patterns.compile(_NO_FAILURE).sub("", sentence)
+        if _has(_WORKS, sentence) and not _has(_ELSEWHERE, rest) and not _has(_FAILS, rest):
+            return True
+    return False
+
+
+def _has(pattern: str, line: str) -> bool:
+    return patterns.compile(pattern).search(line) is not None
