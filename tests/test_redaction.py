@@ -230,7 +230,9 @@ def test_a_user_who_is_called_like_a_word_of_ours_changes_only_what_is_quoted(kn
 def test_causes_commands_and_sentences_are_the_same_for_every_user(knowledge, name, tmp_path):
     """The same crash of somebody whose name says nothing: the printed answer differs only in what it quotes."""
     one, other = (redacted(report_for(user, "killed-2.21.log", knowledge, tmp_path)) for user in (name, "zoltan"))
-    assert renderer("text")(one) == renderer("text")(other)
+    # The explained notices are lines of the log, in which the name is hidden too.
+    assert renderer("text")(one._replace(notices=())) == renderer("text")(other._replace(notices=()))
+    assert [notice.id for notice in one.notices] == [notice.id for notice in other.notices]
 
 
 def test_a_card_that_is_full_is_called_so_for_a_user_called_gpu(run_triage):
@@ -263,7 +265,7 @@ def test_a_bare_name_is_replaced_in_what_our_sentences_quote():
 
 
 def test_the_persons_script_is_replaced_in_the_commands_that_we_suggest(knowledge):
-    crash = read(Source.of(b"import tensorflow as tf\n" + traceback_saying("x") + b"/home/native/venv\n"), 0)
+    crash = read(Source.of(b"import tensorflow as tf\n/home/native/venv\nSegmentation fault\n"), 0)
     hidden_log = Environment(hidden_log="TF_CPP_MIN_LOG_LEVEL=3", interpreter="/home/native/venv/bin/python")
     crash = crash._replace(rerun=Command(("native/train.py", "--name", "native")), environment=hidden_log)
     report = redacted(diagnose(crash, knowledge, version="test"))

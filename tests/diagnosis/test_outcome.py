@@ -168,10 +168,23 @@ def test_without_evidence_the_end_is_not_told_and_the_report_says_how_to_get_it(
     assert gap.remedy == "give-the-end"
 
 
+@pytest.mark.parametrize("begun", ["Epoch 1/5", "Training the model...", "Starting training ..."])
+def test_work_that_has_begun_below_the_notices_is_as_far_as_it_got(knowledge: Knowledge, begun: str) -> None:
+    notice = "WARNING: All log messages before absl::InitializeLog() is called are written to STDERR\n"
+    report = triage.analyze(f"{notice * 3}{begun}\n".encode(), knowledge=knowledge)
+    assert (report.outcome.end, report.verdict) == ("not-told", UNKNOWN)
+
+
+def test_a_folder_that_is_called_like_a_failure_is_none(knowledge: Knowledge) -> None:
+    notice = "WARNING: All log messages before absl::InitializeLog() is called are written to STDERR\n"
+    report = triage.analyze(f"/home/memory/venv/bin/python -V\n{notice * 3}".encode(), knowledge=knowledge)
+    assert report.verdict == NO_CRASH
+
+
 def test_a_missing_cuda_library_alone_is_no_crash_and_says_what_it_costs(knowledge: Knowledge) -> None:
     line = "2022-06-24 08:04:53.578885: W tensorflow/stream_executor/platform/default/dso_loader.cc:64] Could not load "
     report = triage.analyze(f"{line}dynamic library 'cudart64_110.dll'; dlerror: cudart64_110.dll not found\n".encode())
-    assert (report.verdict, report.summary) == (NO_CRASH, "Nothing died, but TensorFlow does not use the GPU.")
+    assert (report.verdict, report.summary) == (NO_CRASH, "No sign of a crash, but TensorFlow does not use the GPU.")
     assert report.notices[0].becomes == "gpu.cuda-library-missing"
 
 
@@ -195,7 +208,7 @@ def test_a_gpu_that_one_framework_does_not_use_may_be_used_by_another(knowledge:
         "An NVIDIA GPU may be present on this machine, but a CUDA-enabled jaxlib is not installed. Falling back to cpu."
     )
     report = triage.analyze(f"{line}\n".encode(), knowledge=knowledge)
-    assert report.summary == "Nothing died, but JAX does not use the GPU."
+    assert report.summary == "No sign of a crash, but JAX does not use the GPU."
 
 
 @pytest.mark.parametrize("end", ["Done.", "tf.Tensor(4, shape=(), dtype=int32)", "Please enter your question:"])

@@ -144,7 +144,7 @@ def test_of_a_healthy_run_a_screen_explains_its_notices_and_nothing_else(knowled
     report = triage.analyze(LOGS / "healthy" / "import_only-2.21.log", knowledge=knowledge)
     assert report.verdict == "no-crash"
     shown = [str(line) for line in text.layout(report, 80)]
-    assert shown[0].startswith("Nothing died: 3 notices")
+    assert shown[0].startswith("No sign of a crash: 3 notices")
     assert len(shown) <= 24
     assert set(on_screen(report)) == {"", "notice", "more"}
 

@@ -60,6 +60,8 @@ _TYPED = (
     r"tar |git |\.{1,2}/[\w./-]+(?: |$)|export \w+=|python[\d.]* )"
     r"|^(?:\([\w.-]+\) ?)?[\w.-]+@[\w.-]+:[^$#]{0,80}[$#] \S|^(?:PS )?[A-Z]:\\[^>]{0,80}>\s?\S"
 )
+# Work that has begun and of which nothing more is heard: it may be as far as the program got.
+_JUST_BEGUN = r"^(?:Epoch:? \d+(?:/\d+)?|(?i:(?:start|begin|train)\w*\b[^\n]{0,60}(?:\.\.\.|…)))$"
 # Signals with which somebody ends a healthy program.
 BY_HAND = ("SIGINT", "SIGQUIT", "SIGPIPE")
 _INTERRUPTED = "KeyboardInterrupt"
@@ -320,6 +322,8 @@ def _is_explained(lines: list[_Line], explained: Explained) -> bool:
         return True  # the notice is quoted in a person's own sentence
     if len(others) == len(lines) or 2 * len(own) > len(lines):
         return False
+    if patterns.compile(_JUST_BEGUN).search(lines[-1][2].strip()):
+        return False
     return explained.is_loud or lines[-1][2] not in own
 
 
@@ -332,13 +336,18 @@ def word_of_failure(crash: Crash, explained: Explained) -> Place | None:
             if explained.covers(log, match.start()) or _is_within((log.input, match.start()), ignored):
                 continue
             line = log.line(match.start())
-            if _is_only_talk(line):
+            if _is_only_talk(line) or _is_a_folder(log.text, match.start(), match.end()):
                 continue
             place = log.place(match.start())
             if not patterns.compile(_HEAD_OF_A_STACK).search(line):
                 return place
             head = head or place
     return head
+
+
+def _is_a_folder(text: str, start: int, stop: int) -> bool:
+    """Whether a word is the name of a folder: somebody may be called so."""
+    return text[start - 1 : start] in ("/", "\\") and text[stop : stop + 1] in ("/", "\\")
 
 
 def _is_only_talk(line: str) -> bool:

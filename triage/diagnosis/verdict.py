@@ -97,15 +97,17 @@ def _why_no_crash(crash: Crash, outcome: Outcome, notices: tuple[SeenNotice, ...
     harms = {notice.harm for notice in notices}
     if not notices:
         return "Nothing here says that a process died."
+    # A text of nothing but notices shows no crash; that its program lived on is more than it says.
+    lead = "No sign of a crash" if outcome.because and outcome.because[0].sign == "only notices" else "Nothing died"
     if "no-gpu" in harms and not any(patterns.compile(_HAS_GPU).search(log.text) for log in crash.logs):
-        return f"Nothing died, but {_without_gpu(notices)}."
+        return f"{lead}, but {_without_gpu(notices)}."
     count = len(notices)
     if harms == {"none"}:
-        return "Nothing died: one notice, harmless." if count == 1 else f"Nothing died: {count} notices, all harmless."
+        return f"{lead}: one notice, harmless." if count == 1 else f"{lead}: {count} notices, all harmless."
     if count == 1:
-        return f"Nothing died: one notice, {'to be read' if harms == {'check'} else 'which may cost something'}."
+        return f"{lead}: one notice, {'to be read' if harms == {'check'} else 'which may cost something'}."
     costing = sum(notice.harm != "none" for notice in notices)
-    return f"Nothing died: {count} notices, of which {costing} may cost something."
+    return f"{lead}: {count} notices, of which {costing} may cost something."
 
 
 def _without_gpu(notices: tuple[SeenNotice, ...]) -> str:
