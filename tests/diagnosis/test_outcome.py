@@ -235,3 +235,40 @@ def test_an_end_below_any_healthy_log_is_seen(end: str, knowledge: Knowledge) ->
 @pytest.mark.parametrize("path", [QUIET / name for name in HEALTHY], ids=lambda path: path.stem)
 def test_a_healthy_log_is_healthy_to_its_last_line(path: Path, knowledge: Knowledge) -> None:
     assert triage.analyze(path, knowledge=knowledge).outcome.end == "lived"
+
+
+EPOCHS = "Epoch 1/5\n100/100 - 2s - loss: 0.5\nEpoch 2/5\n100/100 - 2s - loss: 0.4\n"
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        "SIGSEGV",
+        "OOMKilled",
+        "std::bad_alloc",
+        "exit: 139",
+        "client_loop: send disconnect: Broken pipe",
+        "Connection to gpu1 closed by remote host.",
+        "Restarting kernel...",
+        "[1]+  Stopped  python train.py",
+    ],
+)
+def test_an_end_below_the_last_epoch_is_never_called_a_life(knowledge: Knowledge, last: str) -> None:
+    assert triage.analyze(f"{EPOCHS}{last}\n".encode(), knowledge=knowledge).outcome.end != "lived"
+
+
+RACE = "WARNING: ThreadSanitizer: data race (pid=7)\n  Write of size 4 at 0x7b04 by thread T1:\n    #0 add a.cc:3\n"
+
+
+@pytest.mark.parametrize(("below", "end"), [("", "died"), ("server ready\nGET / 200\n", "lived")])
+def test_a_report_that_the_program_outlives_ends_nothing(knowledge: Knowledge, below: str, end: str) -> None:
+    report = triage.analyze(f"{RACE}{below}".encode(), knowledge=knowledge)
+    assert report.outcome.end == end
+    if below:
+        assert report.summary == "Nothing died: it went on after line 1, which reports a failure."
+
+
+def test_an_exception_that_a_loop_survives_ends_nothing(knowledge: Knowledge) -> None:
+    raised = 'Traceback (most recent call last):\n  File "fetch.py", line 3, in get\nConnectionError: no answer\n'
+    report = triage.analyze(f"{raised}retrying in 5 s\nfetched 120 rows\ndone.\n".encode(), knowledge=knowledge)
+    assert (report.outcome.end, report.verdict) == ("lived", NO_CRASH)

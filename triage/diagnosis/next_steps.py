@@ -66,6 +66,8 @@ def next_steps(facts: Facts, knowledge: Knowledge, ranking: Ranking, verdict: Ve
     leading = ranking.plausible[:_LEADING]
     worth: list[tuple[float, Question]] = []
     for request, clues in _askable(leading, facts).items():
+        if _is_of_frameworks(request) and _has_no_framework(crash):
+            continue
         gain = expected_gain({scored.signature.cause: share for scored, share in leading}, clues)
         if gain > _LEAST_GAIN:
             question = Question(
@@ -78,6 +80,16 @@ def next_steps(facts: Facts, knowledge: Knowledge, ranking: Ranking, verdict: Ve
     for _, question in worth:
         by_command.setdefault(question.run, question)
     return tuple([*advice, *by_command.values()][:_MOST])
+
+
+def _is_of_frameworks(request: Request) -> bool:
+    """Whether only a framework could give the answer: its log, or the libraries that it loads."""
+    return request.way == "run again with log" or request.what == "loaded libraries"
+
+
+def _has_no_framework(crash: Crash) -> bool:
+    """Whether the program is known and shows no framework."""
+    return crash.program is not None and crash.program.framework is None
 
 
 class Awaited(NamedTuple):

@@ -23,9 +23,11 @@ from triage.report import Ground, Outcome, Sign
 WORTH_A_LOOK = 1.0
 # Words that speak of an end, below the last sign of life.
 _AN_END = (
-    r"(?i)\b(?:error|exception|abort(?:ed|ing)?|crash(?:es|ed|ing)?|kill(?:ed|ing)?|segfaults?|fault|fatal|panic|"
-    r"traceback|dies|died|dead|terminat(?:ed|ing)|core dumped|hangs?|hung|stuck|freez\w+|frozen|froze|restarts|"
-    r"restarted|nothing happens|not responding|stops? (?:here|there|working)|stopped responding|dump file)\b"
+    r"(?i)\b(?:error|exception|abort(?:ed|ing)?|crash(?:es|ed|ing)?|kill(?:ed|ing)?|\w*killed|segfaults?|fault|fatal|panic|"
+    r"traceback|dies|died|dead|terminat(?:ed|ing)|core dumped|hangs?|hung|stuck|freez\w+|frozen|froze|"
+    r"restart(?:s|ed|ing)|nothing (?:happens|more)|not responding|stops? (?:here|there|working)|stopped|SIG[A-Z]{3,5}|bad[_ ]alloc\w*|"
+    r"\w*out[_ ]of[_ ]memory|disconnect(?:ed)?|broken pipe|closed by|interrupt\w*|preempt\w*|reboot\w*|disappear\w*|"
+    r"back at the prompt|exit(?:ed|s)?)\b|強制終了"
 )
 _HEAD_OF_A_STACK = r"(?i)traceback \(most recent call last\)|^\W*(?:stack )?traceback:?\W*$"
 # What a command prints that was only run to show something: a version, a value, a list of devices; or a prompt.
@@ -66,7 +68,7 @@ _JUST_BEGUN = r"^(?:Epoch:? \d+(?:/\d+)?|(?i:(?:start|begin|train)\w*\b[^\n]{0,6
 BY_HAND = ("SIGINT", "SIGQUIT", "SIGPIPE")
 _INTERRUPTED = "KeyboardInterrupt"
 _IGNORED = "Exception ignored in"
-# Whose last words a message is. The first four leave no doubt; a program may outlive what the others report.
+# Whose last words a message is. The first three leave no doubt; a program may outlive what the others report.
 _SIGNS: Mapping[MessageKind, Sign] = {
     "heap": "last words",
     "terminate": "last words",
@@ -78,7 +80,7 @@ _SIGNS: Mapping[MessageKind, Sign] = {
     "hang": "hang",
 }
 _OF_THE_WHOLE: tuple[Sign, ...] = ("person", "hang")
-_FINAL: tuple[MessageKind, ...] = ("heap", "terminate", "assertion", "sanitizer")
+_FINAL: tuple[MessageKind, ...] = ("heap", "terminate", "assertion")
 
 _At = tuple[int, int]
 _Line = tuple[Log, int, str]
@@ -163,9 +165,10 @@ def _unread(crash: Crash) -> tuple[Ground, ...]:
 
 
 def _final(crash: Crash) -> Iterator[Ground]:
-    """What nothing survives."""
+    """What nothing survives. The stack below a sanitizer's report or another language's exception does not say so."""
+    reported = any(message.kind in ("sanitizer", "exception") for message in crash.messages)
     for thread in crash.threads:
-        if thread.crashed:
+        if thread.crashed and not reported:
             yield Ground("crashed thread", thread.place)
     for record in crash.records:
         if record.severity == "F":

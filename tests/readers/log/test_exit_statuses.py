@@ -282,6 +282,44 @@ def test_people_misspell_it_and_forums_put_marks_around_it(line: str, name: str)
     assert _names(line) == {name}
 
 
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("exit: 139", "SIGSEGV"),
+        ("exit 139", "SIGSEGV"),
+        ("Process exited: -6", "SIGABRT"),
+        ("rc=137", "SIGKILL"),
+        ("status=139", "SIGSEGV"),
+        ("$? = 139", "SIGSEGV"),
+        ("$ ./a.out\n$ echo $?\n139", "SIGSEGV"),
+        ("[1]+  Exit 1                  python train.py", "exit 1"),
+        ("codice di uscita 139", "SIGSEGV"),
+        ("código de salida: 137", "SIGKILL"),
+        ("код завершения 134", "SIGABRT"),
+    ],
+)
+def test_a_terse_line_and_other_languages_give_the_number(text: str, name: str) -> None:
+    assert _names(text) == {name}
+
+
+@pytest.mark.parametrize("text", ["exit 1", "exit 0", "status: 1", "rc = 3"])
+def test_a_terse_small_number_may_be_a_line_of_a_script(text: str) -> None:
+    assert _names(text) == set()
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "What does exit code 137 mean?",
+        "Bash returns 128+n for signal n, so SIGSEGV is exit code 139.",
+        "If your process gets killed with exit code 137, raise the memory limit.",
+        "Fix crash (SIGSEGV, exit code 139) when the list is empty",
+    ],
+)
+def test_a_sentence_that_teaches_what_a_code_means_is_no_status(sentence: str) -> None:
+    assert _names(sentence) == set()
+
+
 def test_the_end_of_a_helper_is_not_the_programs() -> None:
     assert _names("ptxas exited with non-zero error code 256, output: ptxas fatal") == set()
     assert _names("llvm-symbolizer: exited with code 1") == set()

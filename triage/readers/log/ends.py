@@ -61,6 +61,12 @@ def _by_number(match: Match, place: Place) -> ExitStatus | None:
     return status.parse(match.group("code"), place=place)
 
 
+def _by_deadly_number(match: Match, place: Place) -> ExitStatus | None:
+    """A terse `exit 139`; a script has `exit 1` in it too."""
+    seen = status.parse(match.group("code"), place=place)
+    return seen if seen is not None and seen.is_death else None
+
+
 def _by_known_code(match: Match, place: Place) -> ExitStatus | None:
     seen = status.parse(match.group("code"), place=place)
     return seen if seen is not None and status.has_a_name(seen) else None
@@ -99,6 +105,11 @@ def _by_certain_number(match: Match, place: Place) -> ExitStatus | None:
     return seen if seen is not None and seen.signal in _OF_A_CRASH else None
 
 
+# A sentence that teaches what a code means, or tells what a change mends.
+_TAUGHT = (
+    r"(?i)\b(?:do(?:es)? [^\n]{0,60}\bmean|bedeutet|on purpose|returns? 128|then reports|128 ?\+ ?n|"
+    r"if (?:you|your|the|a)\b[^\n]*\bexit|fix(?:e[sd])? (?:a |the )?crash)\b"
+)
 # A tool that the program starts and can do without.
 _OF_A_HELPER = r"\b(?:ptxas|nvlink|fatbinary|\S*symbolizer\S*)\b"
 # These forms are near to prose, so the rest of their line must not turn them into a possibility.
@@ -115,6 +126,33 @@ _EXIT_FORMS: tuple[tuple[tuple[str, ...], str, Callable[[Match, Place], ExitStat
         rf"['\"`*]{{0,3}}(?: of| was| is| were)?[ \t]{{0,2}}[:=]{{0,2}}[ \t]{{0,12}}['\"`*(<]{{0,3}}{_CODE}",
         _by_number,
     ),
+    # as shells in other languages and people's scripts write it
+    (
+        (
+            "uscita",
+            "salida",
+            "sortie",
+            "xit-Code",
+            "ückgabewert",
+            "завершения",
+            "возврата",
+            "終了コード",
+            "退出",
+            "saída",
+            "wyjścia",
+        ),
+        r"(?i:codice di uscita|código de salida|código de saída|code de sortie|exit-code|rückgabewert|код завершения|"
+        rf"код возврата|終了コード|退出代码|退出码|kod wyjścia)[ \t]*[:=：]?[ \t]*{_CODE}",
+        _by_number,
+    ),
+    # a line of nothing else, and what `echo $?` showed
+    (
+        ("xit", "rc", "tatus", "$?"),
+        rf"^(?:[\w./-]+ )?(?i:exit(?:ed)?|process exited|rc|status|\$\?)[ \t]*[:=]?[ \t]*{_CODE}[ \t]*$",
+        _by_deadly_number,
+    ),
+    (("echo $?",), r"\becho \$\?[ \t]*\n[ \t]*(?P<code>\d{1,3})[ \t]*$", _by_deadly_number),
+    (("]+  Exit ", "]-  Exit "), r"^\[\d+\][+-]?\s+Exit (?P<code>\d{1,3})\s", _by_number),
     # make's last line
     (("*** [",), r"^\S*make\S*: \*\*\* \[[^\n]*\] Error (?P<code>\d{1,3})$", _by_number),
     # docker ps
@@ -239,6 +277,8 @@ def exit_statuses(log: Log) -> list[Placed]:
             seen = read(match, log.place(at))
             line = log.text.rfind("\n", 0, at)
             if patterns.compile(_OF_A_HELPER).search(log.text[line + 1 : at]):
+                continue
+            if read is _by_number and patterns.compile(_TAUGHT).search(log.line(at)):
                 continue
             if read in _NEAR_PROSE and patterns.compile(_HYPOTHETICAL).search(log.text[line + 1 : match.end(1)]):
                 continue

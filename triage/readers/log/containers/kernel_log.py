@@ -25,6 +25,8 @@ TRIGGERS = (
     "Unable to handle kernel",
     "unable to handle ",
     "0000 [#1]",
+    "BUG: kernel NULL pointer",
+    "Oops: 0",
 )
 _WHERE = r"(?: in (?P<module>[^\[\s]+)\[(?:(?P<offset>[0-9a-f]+),)?(?P<base>[0-9a-f]+)\+[0-9a-f]+\])?"
 _PROCESS = r"(?P<comm>[^\[\]\n:]{1,16})\[\d+\]"
@@ -51,7 +53,7 @@ _AUDIT = r'ANOM_ABEND [^\n]*?comm="?(?P<comm>[^"\s]+)"?[^\n]*? sig=(?P<sig>\d{1,
 # The kernel itself: what it says first, and its own stack, where the report's own functions come on top.
 _OOPS = (
     r"(?:Kernel panic - not syncing: |BUG: KASAN: |kernel BUG at |Internal error: Oops|[Uu]nable to handle "
-    r"(?:kernel|page)"
+    r"(?:kernel|page)|BUG: kernel NULL pointer dereference|\bOops: 0[0-9a-f]{3} \["
     r"|(?:general protection fault|invalid opcode|divide error)(?:, [^\n:]*)?: 0000 \[#1\])[^\n]*$"
 )
 _KERNEL_AT = r"(?:RIP: 0010:|PC is at |\bpc : )(?:\[<[0-9a-f]+>\] ?)*\s*(?P<function>[A-Za-z_][\w.]*)\+0x"

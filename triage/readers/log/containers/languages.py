@@ -80,7 +80,7 @@ _RUNTIMES = (
     # Node and browsers
     _Runtime(
         r"^[^\n]{0,80}?(?:Uncaught (?:\(in promise\) ?)?(?:[A-Z]\w*(?:Error|Exception)?|Exception)\b[^\n]*"
-        r"|(?:[A-Z]\w*)?(?:Error|Exception)(?: \[\w+\])?: [^\n]+|UnhandledPromiseRejection\w*: [^\n]+)$",
+        r"|(?:[A-Z]\w*)?(?:Error|Exception)(?: \[\w+\])?: [^\n]+|UnhandledPromiseRejection: [^\n]+)$",
         r"^\s+at (?:async )?(?:(?P<function>(?:new )?[\w.$<>\[\] ]+?) \()?(?P<file>(?:file://|node:|[A-Za-z]:)?[^\s():]+):"
         r"(?P<line>\d+)(?::\d+)?\)?$",
         between=3,

@@ -425,6 +425,8 @@ TRIGGERS: dict[str, tuple[str, ...]] = {
         "Unable to handle kernel",
         "unable to handle ",
         "0000 [#1]",
+        "BUG: kernel NULL pointer",
+        "Oops: 0",
     ),
     "coredumpctl": (
         "Stack trace of thread ",
