@@ -205,7 +205,12 @@ _LIKELY = 0.2
 
 
 def refuted_claims(facts: Facts, knowledge: Knowledge, diagnoses: tuple[Diagnosis, ...]) -> tuple[RefutedClaim, ...]:
-    """Claims that people read about such a crash, and what is true; those about a message come first."""
+    """Claims that people read about such a crash, and what is true; those about a message come first.
+
+    They are about frameworks, so a program that shows none is not told of them.
+    """
+    if facts.crash.program is not None and facts.crash.program.framework is None:
+        return ()
     likely = {part for d in diagnoses if d.confidence >= _LIKELY for part in (d.cause, d.cause.split(".")[0])}
     fitting = [one for one in knowledge.claims if not likely.intersection(one.except_for) and _applies(one, facts)]
     fitting.sort(key=lambda one: one.when.kind == "exit")

@@ -167,6 +167,8 @@ def _status_advice(crash: Crash, knowledge: Knowledge) -> list[Question]:
     """What the page of this exit status says to do first, unless that was to run it under triage and we did."""
     if crash.exit is None or not crash.exit.is_death:
         return []
+    if _has_no_framework(crash) and crash.program is not None and crash.program.language != "python":
+        return []  # the pages speak to people with Python programs
     page = knowledge.status_page(crash.exit)
     advice = page.get("next")
     if not advice or (crash.rerun and page.get("remedy") == "run-under-triage"):

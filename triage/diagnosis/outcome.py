@@ -25,7 +25,8 @@ WORTH_A_LOOK = 1.0
 _AN_END = (
     r"(?i)\b(?:error|exception|abort(?:ed|ing)?|crash(?:es|ed|ing)?|kill(?:ed|ing)?|\w*killed|segfaults?|fault|fatal|panic|"
     r"traceback|dies|died|dead|terminat(?:ed|ing)|core dumped|hangs?|hung|stuck|freez\w+|frozen|froze|"
-    r"restart(?:s|ed|ing)|nothing (?:happens|more)|not responding|stops? (?:here|there|working)|stopped|SIG[A-Z]{3,5}|bad[_ ]alloc\w*|"
+    r"restart(?:s|ed|ing)|nothing (?:happens|more)|not responding|stops? (?:here|there|working)|stopped|"
+    r"SIG[A-Z]{3,5}|bad[_ ]alloc\w*|"
     r"\w*out[_ ]of[_ ]memory|disconnect(?:ed)?|broken pipe|closed by|interrupt\w*|preempt\w*|reboot\w*|disappear\w*|"
     r"back at the prompt|exit(?:ed|s)?)\b|強制終了"
 )

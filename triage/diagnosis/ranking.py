@@ -139,13 +139,26 @@ def _may_be(signature: Signature, matches: Matches) -> bool:
     """Whether a signature is about this process at all.
 
     One about a framework that was not in it is not; where nothing shows the framework, more than the way it ended must.
+    The same holds for cards and packages in a program of another language than Python.
     """
     if signature.framework is None or signature.framework == ANY:
-        return True
+        return not _is_of_python_programs(signature, matches) or _is_spoken_for(signature, matches)
     if matches.program is not None and matches.program.lacks(signature.framework):
         return False
     if matches.program is not None and matches.program.framework is not None:
         return True
+    return _is_spoken_for(signature, matches)
+
+
+def _is_of_python_programs(signature: Signature, matches: Matches) -> bool:
+    """Whether a signature is about what Python programs load, and the program is known to be of another language."""
+    program = matches.program
+    other = program is not None and program.framework is None and program.language not in (None, "python")
+    return other and signature.cause.startswith(("gpu.", "install."))
+
+
+def _is_spoken_for(signature: Signature, matches: Matches) -> bool:
+    """Whether more than the way it ended speaks for a signature."""
     pairs = zip(signature.clues, matches.clues[signature.id], strict=True)
     return any(_says_something(clue, finding) for clue, finding in pairs)
 
