@@ -18,7 +18,9 @@ from triage.reports.pages import page_lines
 MOST = 900
 PROSE = ("inside", "shows", "sure", "fix")
 ISSUE = re.compile(r"[\w.-]+/[\w.-]+#\d+")
-URL = re.compile(r"https://(?:[\w-]+\.)*(?:tensorflow\.org|nvidia\.com|microsoft\.com|python\.org)/\S+")
+URL = re.compile(
+    r"https://(?:[\w-]+\.)*(?:tensorflow\.org|nvidia\.com|microsoft\.com|python\.org|llvm\.org|valgrind\.org)/\S+"
+)
 # A document by its name; what looks like an address must be one of the above.
 NAME = re.compile(r"(?!.*://)[A-Za-z][\w .-]+")
 

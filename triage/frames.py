@@ -336,7 +336,7 @@ _REPORTING = (
 _REPORTING_OF_OTHERS = (
     r"^_*(?:interceptor|asan|hwasan|msan|tsan|ubsan|lsan|sanitizer|cfi|wrap)_|^_*(?:asan|hwasan|sanitizer|gwp_asan)::"
     r"|^(?:fuzzer|fuzztest::internal|testing::internal|testing::UnitTest|honggfuzz)::|^HF_|^libfuzzer_sys::"
-    r"|^base::debug::|^(?:logging|google)::\w*(?:LogMessage|CheckError|NotReached|CheckFail|RawLog)|^logging::Handle"
+    r"|^base::debug::|^(?:logging|google)::\w*(?:LogMessage\w*::|CheckError|NotReached|CheckFail|RawLog)|^logging::Handle"
     r"|^V8_(?:Fatal|Dcheck|\w*Abort)|^v8::base::(?:OS::Abort|FatalOOM|FatalDCheck|Fatal|debug::|\w*Dcheck)"
     r"|^v8::(?:internal::)?(?:V8::FatalProcessOutOfMemory|PrintStackTrace)|Runtime_Abort|^WTFCrash|^WTF::\w*Crash"
     r"|^g_(?:assertion_message\w*|assert_warning|logv?|log_\w+|error)$|^abort_message$|^__libcpp_verbose_abort"

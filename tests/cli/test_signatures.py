@@ -44,7 +44,11 @@ def pack(tmp_path):
 
 def ids_on_disk() -> list[str]:
     paths = (REPOSITORY / "signatures").glob("*/*.yaml")
-    return sorted(f"{path.parent.name}/{path.stem}" for path in paths if path.name != "causes.yaml")
+    return sorted(
+        f"{path.parent.name}/{path.stem}"
+        for path in paths
+        if path.name != "causes.yaml" and path.parent.name != "notices"
+    )
 
 
 # ---------------------------------------------------------------- list

@@ -104,7 +104,7 @@ def test_without_a_cause_the_summary_comes_first_and_the_verdict_below(log, exit
 
 
 def test_an_uncertain_cause_is_not_sold_as_the_answer():
-    report = report_of(LOGS / "illegal_instruction-2.21.log", -4)
+    report = report_of(LOGS / "killed_by_watchdog-2.21.log", -9)
     assert report.verdict == "uncertain", "choose another log for this test"
     sentence, cause, *_ = render(report).splitlines()
     assert sentence.startswith(f"Perhaps: {report.diagnoses[0].title} ")

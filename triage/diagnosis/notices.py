@@ -43,7 +43,7 @@ _PREFIX = (
 _ONLY_A_PREFIX = r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+: [IWE](?: [\w/\\.+-]*(?::\d*)?)?$"
 # A line that goes on in the middle of a sentence, and what begins a message of its own.
 _GOES_ON = r"^[ \t]*[a-z0-9_/.,;:)\]'\"-]"
-_BEGINS = r"^\d{4}-\d\d-\d\d|^\d\d:\d\d|\.(?:cc|h|py):\d+[\]:]"
+_BEGINS = r"^\d{4}-\d\d-\d\d|^\d\d:\d\d|\.(?:cc|h|py):\d+[\]:]|^-?(?:ba|z|k|da)?sh: "
 # Python writes the file before the warning; its words are what tells one from another.
 _WARNING = r"\.py:\d+: (\w*Warning: .*\S)"
 _WARNS = r"Warning: \S"

@@ -28,6 +28,8 @@ OTHER_SYSTEM = -3.0
 SURE = 0.70
 # A hit this telling makes its cause a root that can explain other lines away.
 TELLING = 3.5
+# An answer whose best clue weighs less than this is a guess, however common its cause is.
+_FAINT = 1.5
 # How sure an answer may be that is still a guess: just below SURE.
 _A_GUESS = 0.69
 # How sure an answer about a framework may be where nothing shows that the framework was there.
@@ -215,6 +217,8 @@ def _as_sure_as_fitted(ranking: Ranking, weights: Weights) -> Ranking:
         return ranking
     first, before = ranking.causes[0]
     after = weights.confidence(before)
+    if max(term.weight for term in first.hits) < _FAINT:
+        after = min(after, _A_GUESS)
     # What a less sure first answer gives up goes to "unknown", so that no other cause passes it.
     rest = min(1.0, (1.0 - after) / (1.0 - before)) if before < 1.0 else 0.0
     others = tuple((scored, share * rest) for scored, share in ranking.causes[1:])

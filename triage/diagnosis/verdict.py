@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from triage import patterns
 from triage.crash import Crash, Gap, Place
-from triage.diagnosis.ranking import SURE, Ranking, says_more_than_how_it_ended
+from triage.diagnosis.ranking import SURE, Ranking
 from triage.knowledge.database import Knowledge
 from triage.report import (
     DIAGNOSED,
@@ -43,13 +43,7 @@ def verdict_of(crash: Crash, outcome: Outcome, ranking: Ranking) -> Verdict:
     best = ranking.named[0][1]
     if best >= SURE:
         return DIAGNOSED
-    return UNKNOWN if ranking.unknown >= best or _is_one_of_many(ranking) else UNCERTAIN
-
-
-def _is_one_of_many(ranking: Ranking) -> bool:
-    """Whether nothing but the exit status speaks for the first cause, and for several others as much."""
-    (first, best), *others = ranking.named
-    return not says_more_than_how_it_ended(first) and best <= sum(share for _, share in others)
+    return UNKNOWN if ranking.unknown >= best else UNCERTAIN
 
 
 def summary_of(

@@ -12,7 +12,10 @@ from triage.knowledge.calibration import parse_calibration
 from triage.knowledge.pack import our_directory
 from triage.maintain.calibrate.__main__ import main, wrapped
 
-CHANNELS = "InvalidArgumentError: input depth must be evenly divisible by filter depth: {} vs 3\n"
+CHANNELS = (
+    "tensorflow.python.framework.errors_impl.InvalidArgumentError: "
+    "input depth must be evenly divisible by filter depth: {} vs 3\n"
+)
 KILLED = "kernel: Out of memory: Killed process {} (python3) total-vm:1kB\nKilled\n"
 
 
