@@ -91,7 +91,7 @@ def test_where_unknown_leads_the_verdict_is_unknown() -> None:
 def test_exit_code_0_is_no_crash_whatever_the_log_says() -> None:
     report = verdict(crash_of("the telling words", exit="0", exceptions=(error(0),)))
     assert (report.verdict, report.diagnoses, report.unknown_confidence) == (NO_CRASH, (), 0.0)
-    assert report.summary == "Nothing here says that a process died."
+    assert report.summary == "It ended with exit code 0, although line 1 reports a failure."
 
 
 @pytest.mark.parametrize("lines", [(), ("",), ("  ", "\t")], ids=["nothing", "empty", "blank"])

@@ -88,8 +88,11 @@ def _why_no_crash(crash: Crash, outcome: Outcome, notices: tuple[SeenNotice, ...
         return "The input is empty."
     if any(ground.sign == "stopped by hand" for ground in outcome.because):
         return _NOT_A_CRASH[crash.exit.signal or ""] if crash.exit and crash.exit.is_failure else _BY_KEYBOARD
-    if place := _survived(crash, outcome):
-        return f"Nothing died: it went on after line {place.line}, which reports a failure."
+    if place := _survived(crash):
+        if any(ground.sign == "exit 0" for ground in outcome.because):
+            return f"It ended with exit code 0, although line {place.line} reports a failure."
+        if any(ground.sign == "sign of life" for ground in outcome.because):
+            return f"Nothing died: it went on after line {place.line}, which reports a failure."
     harms = {notice.harm for notice in notices}
     if not notices:
         return "Nothing here says that a process died."
@@ -106,10 +109,8 @@ def _why_no_crash(crash: Crash, outcome: Outcome, notices: tuple[SeenNotice, ...
     return f"{lead}: {count} notices, of which {costing} may cost something."
 
 
-def _survived(crash: Crash, outcome: Outcome) -> Place | None:
+def _survived(crash: Crash) -> Place | None:
     """Where the last failure stands that the program outlived: an exception or a report that ended nothing."""
-    if not any(ground.sign in ("sign of life", "exit 0") for ground in outcome.because):
-        return None
     reports = [message.place for message in crash.messages if message.kind in ("sanitizer", "exception")]
     places = [*reports, *(error.place for error in crash.exceptions if error.place)]
     return max((place for place in places if place.line is not None), default=None)
