@@ -269,6 +269,21 @@ def is_own(frame: PythonFrame) -> bool:
     return file_owner(frame.file) == "own"
 
 
+def in_own_code(crash: Crash) -> bool | None:
+    """Whether it failed in the person's own code: the innermost frame of the last exception, else of the thread that
+    crashed. None where there is no stack."""
+    for error in reversed(crash.exceptions):
+        if error.frames:
+            return is_own(error.frames[0])
+    for thread in crash.threads:
+        if thread.crashed and thread.native_stack:
+            innermost = distinctive(thread.native_stack)[:1]
+            return any(frame.module and module_owner(frame.module) == "own" for frame in innermost)
+        if thread.crashed and thread.python_stack:
+            return is_own(thread.python_stack[0])
+    return None
+
+
 def _is_in_windows_library(path: str, file: str) -> bool:
     if pattern(_WINDOWS_PYTHON).search(f"/{file}"):
         return True

@@ -151,6 +151,39 @@ def test_a_fix_without_verify(tmp_path: Path) -> None:
     assert_refused(tmp_path, "a fix without 'verify'", "- do:", "how the person sees", fix=[{"do": "Wait."}])
 
 
+@pytest.mark.parametrize(
+    ("audience", "words", "instead"),
+    [
+        ({"framework": "fortran"}, "unknown framework 'fortran'", "one of tensorflow"),
+        ({"framework": ["jax", "pytorch"], "versions": ">=2"}, "versions of which framework?", "name one framework"),
+        ({"framework": "jax", "versions": "new"}, "'new' is not a version range", ">=2.16"),
+        ({"os": ["dos"]}, "unknown system 'dos'", "one of linux"),
+        ({"own_code": "maybe"}, "'own_code' is true or false", "own_code: true"),
+        ({"everybody": True}, "'for' says for whom a step holds", "{framework: pytorch"),
+        ({"seen": "nowhere"}, "no clue is called 'nowhere'", "took-it"),
+    ],
+)
+def test_a_step_for_people_who_cannot_be_told(
+    tmp_path: Path, audience: dict[str, object], words: str, instead: str
+) -> None:
+    where = "for:" if "everybody" in audience else next(reversed(audience)) + ":"
+    assert_refused(tmp_path, words, where, instead, fix=[FIX, {**FIX, "for": audience}])
+
+
+def test_a_step_that_names_a_framework_to_everybody(tmp_path: Path) -> None:
+    words = "a step that names pytorch may be shown to people without it"
+    fix = [FIX, {**FIX, "do": "Update PyTorch."}]
+    assert_refused(tmp_path, words, "- do: Update", "for: {framework: pytorch}", fix=fix)
+    fix = [FIX, {**FIX, "do": "Update PyTorch.", "for": {"framework": "pytorch"}}]
+    assert problems_of(tmp_path, fix=fix) == []
+
+
+def test_a_signature_of_the_machine_has_a_step_for_everybody(tmp_path: Path) -> None:
+    fix = [{**FIX, "for": {"framework": "jax"}}]
+    words = "no step for people whose framework is another or unknown"
+    assert_refused(tmp_path, words, "fix:", "a step without for: {framework", fix=fix)
+
+
 def test_a_signature_without_a_positive_test(tmp_path: Path) -> None:
     tests = {"differ": [{"log": "fixtures/logs/other.log"}]}
     assert_refused(tmp_path, "no positive test", "tests:", "match: [", tests=tests)

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from triage.clues.findings import Absent, Hit
 from triage.clues.interface import Clue
 from triage.crash import Crash
-from triage.diagnosis.advice import fix_steps, values_for
+from triage.diagnosis.advice import fix_steps, holding, values_for
 from triage.diagnosis.ranking import OTHER_SYSTEM, Ranking, Scored, Term
 from triage.knowledge.database import Knowledge
 from triage.phrases import Phrase, fill, placeholders, quote
@@ -30,7 +30,8 @@ def diagnoses_of(crash: Crash, knowledge: Knowledge, ranking: Ranking, top: int)
 def _diagnosis(rank: int, scored: Scored, share: float, crash: Crash, knowledge: Knowledge) -> Diagnosis:
     signature = scored.signature
     caught = _caught(scored)
-    values = values_for(signature.fix, caught, crash, knowledge)
+    fixes = holding(signature.fix, {term.clue.id for term in scored.hits}, crash)
+    values = values_for(fixes, caught, crash, knowledge)
     return Diagnosis(
         rank=rank,
         cause=signature.cause,
@@ -40,7 +41,7 @@ def _diagnosis(rank: int, scored: Scored, share: float, crash: Crash, knowledge:
         confidence=round(min(share, 0.99), 4),
         because=tuple(_because(term, values) for term in sorted(scored.hits, key=lambda term: -term.weight)),
         against=_against(scored, values),
-        fix=fix_steps(signature.fix, values, caught, crash),
+        fix=fix_steps(fixes, values, caught, crash),
         grade=signature.grade,
         sources=tuple(source_name(source) for source in signature.sources),
     )

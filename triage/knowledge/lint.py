@@ -10,7 +10,7 @@ from pathlib import Path
 from triage import patterns
 from triage.clues import KINDS, patterns_of
 from triage.clues.interface import Clue
-from triage.crash import Log
+from triage.crash import Framework, Log
 from triage.knowledge.complexity import exponential
 from triage.knowledge.database import Knowledge
 from triage.knowledge.pack import NOTICES, PARTS, PackData, Problem
@@ -27,6 +27,12 @@ _INSTALLS = (
     r"(?i)\b(?:pip[\d.]*|conda|mamba|uv|pipx|poetry|npm|apt|apt-get|brew)\b[^&|;\n]*\b(?:install|add)\b[^&|;\n]*"
 )
 _IS_A_COMMAND = r"(?:^|&&)\s*\{[a-z_]+\}"
+# Words by which a sentence or a command names a framework.
+_NAMED: Mapping[Framework, str] = {
+    "tensorflow": r"\b[Tt]ensor[Ff]low\b|\btf\.|\bTF_[A-Z]|\bKeras\b|\bkeras\.",
+    "pytorch": r"\bPy[Tt]orch\b|\btorch\b",
+    "jax": r"\bJAX\b|\bjax\b|\bjaxlib\b|\bXLA_PYTHON",
+}
 _QUOTED = re.compile(r'"[^"]*"')
 _POSIX_ONLY = (
     (re.compile(r";"), "two commands behind a semicolon", "&& between them, or run: {linux: …, windows: …}"),
@@ -76,6 +82,7 @@ def lint(
             *_clue_problems(signature, knowledge),
             *_test_problems(signature),
             *_placeholder_problems(signature, computed),
+            *_audience_problems(signature),
             *_command_problems(signature),
             *_install_problems(signature, from_tables),
         ]
@@ -217,6 +224,24 @@ def _placeholder_problems(signature: Signature, computed: Mapping[str, Iterable[
                 "a fix with placeholders and no 'otherwise'",
                 "otherwise: the same advice without numbers",
             )
+
+
+def _audience_problems(signature: Signature) -> Iterator[_Entry]:
+    """Steps that nobody could see, or that would name a framework to people who do not have it."""
+    ids = {clue.id for _, clue in _all_clues(signature)}
+    for number, fix in enumerate(signature.fix):
+        audience = fix.audience
+        if audience.seen is not None and audience.seen not in ids:
+            yield ("fix", number, "for", "seen"), f"no clue is called '{audience.seen}'", ", ".join(sorted(ids))
+        if signature.framework is not None:
+            continue
+        texts = " ".join((fix.do, fix.otherwise or "", fix.verify, fix.if_not or "", *fix.run.values()))
+        named = {name for name, words in _NAMED.items() if patterns.compile(words).search(texts)}
+        if others := sorted(named - set(audience.frameworks)):
+            instead = f"for: {{framework: {others[0]}}}, or the step without its name"
+            yield ("fix", number), f"a step that names {others[0]} may be shown to people without it", instead
+    if signature.framework is None and all(fix.audience.frameworks for fix in signature.fix):
+        yield ("fix",), "no step for people whose framework is another or unknown", "a step without for: {framework: …}"
 
 
 def _command_problems(signature: Signature) -> Iterator[_Entry]:

@@ -10,6 +10,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from triage import crash
 from triage.clues import KINDS
 from triage.clues.interface import Holds, Kind
 from triage.clues.syntax import COMMON
@@ -62,7 +63,24 @@ _BESIDE_CLUES: dict[str, _Form] = {
     "consequence_of": _described("Where one of these causes shows by itself, the clue counts for nothing.", _TEXTS),
 }
 _RUN = _mapping({key: {"type": "string"} for key in signature.RUN_FIELDS}, signature.RUN_FIELDS, minProperties=1)
+_SYSTEMS: _Form = {
+    "anyOf": [_one_of(signature.SYSTEMS), {"type": "array", "items": _one_of(signature.SYSTEMS), "minItems": 1}]
+}
+_OF_AUDIENCES: dict[str, _Form] = {
+    "framework": _described(
+        "The framework of the program, or several.",
+        {"anyOf": [_one_of(crash.FRAMEWORKS), {"type": "array", "items": _one_of(crash.FRAMEWORKS), "minItems": 1}]},
+    ),
+    "versions": _described("A range of that framework's version.", _TEXT),
+    "os": _described("The system, or several.", _SYSTEMS),
+    "own_code": _described("Whether it failed in the person's own code.", {"type": "boolean"}),
+    "seen": _described("A clue of this signature that was found.", _TEXT),
+}
 _OF_FIXES: dict[str, _Form] = {
+    "for": _described(
+        "For whom the step holds; for everybody where it is left out.",
+        _mapping(_OF_AUDIENCES, signature.AUDIENCE_FIELDS, minProperties=1),
+    ),
     "do": _described("What to do, exactly; {placeholders} are filled from named groups.", _TEXT),
     "otherwise": _described("The same advice where the placeholders cannot be filled.", _TEXT),
     "run": _described("The command, or one for each system.", {"anyOf": [{"type": ["string", "null"]}, _RUN]}),

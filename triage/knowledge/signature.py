@@ -6,6 +6,7 @@ from typing import Any, Literal, NamedTuple, get_args
 from triage import crash
 from triage.clues import parse_clue
 from triage.clues.interface import Clue, SignatureError
+from triage.clues.versions import range_complaints
 from triage.crash import Framework, Grade, Risk
 
 GRADES: tuple[Grade, ...] = get_args(Grade)
@@ -17,9 +18,27 @@ FRAMEWORKS: tuple[Framework | Literal["any"], ...] = (*crash.FRAMEWORKS, ANY)
 # Causes that are a framework's own defect or interface: where they show is seldom telling by itself.
 _OF_FRAMEWORKS = ("native.tf-bug", "native.check-failed", "native.custom-op-", "api.", "shape.", "dtype.")
 RUN_FIELDS = (*SYSTEMS, "default", "otherwise")
-FIX_FIELDS = ("do", "otherwise", "run", "risk", "verify", "if_not")
+FIX_FIELDS = ("do", "for", "otherwise", "run", "risk", "verify", "if_not")
+AUDIENCE_FIELDS = ("framework", "versions", "os", "own_code", "seen")
 FIELDS = ("title", "cause", "grade", "applies", "clues", "against", "fix", "confirm", "sources", "tests", "note")
 REQUIRED = ("title", "cause", "grade", "clues", "fix", "sources", "tests")
+
+
+class Audience(NamedTuple):
+    """For whom a step holds: everything named must fit this person.
+
+    `versions` is a range of the framework's version; `own_code` whether the person's own code was where it failed;
+    `seen` a clue of the same signature that was found.
+    """
+
+    frameworks: tuple[Framework, ...] = ()
+    versions: str | None = None
+    os: tuple[str, ...] = ()
+    own_code: bool | None = None
+    seen: str | None = None
+
+
+EVERYBODY = Audience()
 
 
 class Fix(NamedTuple):
@@ -35,6 +54,7 @@ class Fix(NamedTuple):
     risk: Risk
     verify: str
     if_not: str | None = None
+    audience: Audience = EVERYBODY
 
 
 class ExampleLog(NamedTuple):
@@ -154,7 +174,40 @@ def _fix(data: Any, path: tuple[str | int, ...]) -> Fix:
         risk=data.get("risk", "low"),
         verify=str(data["verify"]),
         if_not=data.get("if_not"),
+        audience=_audience(data.get("for"), (*path, "for")),
     )
+
+
+def _audience(data: Any, path: tuple[str | int, ...]) -> Audience:
+    if data is None:
+        return EVERYBODY
+    if not isinstance(data, Mapping) or not data or set(data) - set(AUDIENCE_FIELDS):
+        instead = "{framework: pytorch, versions: '>=2.0', os: [linux], own_code: true, seen: CLUE}"
+        raise SignatureError(path, "'for' says for whom a step holds", instead)
+    names, systems = _several(data.get("framework")), _several(data.get("os"))
+    frameworks = tuple(known for known in crash.FRAMEWORKS if known in names)
+    if unknown := [name for name in names if name not in crash.FRAMEWORKS]:
+        known = ", ".join(crash.FRAMEWORKS)
+        raise SignatureError((*path, "framework"), f"unknown framework {unknown[0]!r}", f"one of {known}")
+    if unknown := [name for name in systems if name not in SYSTEMS]:
+        raise SignatureError((*path, "os"), f"unknown system {unknown[0]!r}", "one of " + ", ".join(SYSTEMS))
+    versions = data.get("versions")
+    if versions is not None and len(frameworks) != 1:
+        raise SignatureError((*path, "versions"), "versions of which framework?", "name one framework beside them")
+    if complaint := next(range_complaints(versions if versions is None else str(versions)), None):
+        raise SignatureError((*path, "versions"), complaint[1], complaint[2])
+    own_code = data.get("own_code")
+    if own_code not in (None, True, False):
+        raise SignatureError((*path, "own_code"), "'own_code' is true or false", "own_code: true")
+    seen = data.get("seen")
+    return Audience(
+        frameworks, None if versions is None else str(versions), systems, own_code, None if seen is None else str(seen)
+    )
+
+
+def _several(data: Any) -> tuple[str, ...]:
+    """One name, or a list of them."""
+    return tuple(str(one) for one in data) if isinstance(data, list) else () if data is None else (str(data),)
 
 
 def _run(data: Any, path: tuple[str | int, ...]) -> Mapping[str, str]:

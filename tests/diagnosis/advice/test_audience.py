@@ -1,0 +1,72 @@
+"""A step of a fix is shown only to the people for whom it holds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from building import crash_of, signature_data
+
+from triage.crash import Crash, Environment, Process, Program, ProgramReason, PythonException, PythonFrame
+from triage.diagnosis.advice import holding
+from triage.knowledge.signature import parse_signature
+
+EVERYBODY = {"do": "Wait.", "risk": "low", "verify": "it passes"}
+
+
+def is_shown(audience: dict[str, Any], crash: Crash, *seen: str) -> bool:
+    """Whether a step for these people is among those that are shown, beside one for everybody."""
+    fix = [EVERYBODY, {**EVERYBODY, "do": "Do this.", "for": audience}]
+    steps = holding(parse_signature("host/one", "triage", signature_data(fix=fix)).fix, seen, crash)
+    assert steps[0].do == "Wait."
+    return len(steps) == 2
+
+
+def with_framework(name: str | None, **environment: Any) -> Crash:
+    reasons = (ProgramReason("loaded", name, "loaded"),) if name else ()  # type: ignore[arg-type]
+    program = Program("python", name, reasons)  # type: ignore[arg-type]
+    return Crash(processes=(Process(program=program),), environment=Environment(**environment))
+
+
+@pytest.mark.parametrize(
+    ("framework", "shown"), [("pytorch", True), ("tensorflow", False), ("jax", False), (None, False)]
+)
+def test_a_step_for_one_framework_needs_that_framework_to_be_shown(framework: str | None, shown: bool) -> None:
+    """Where nothing shows a framework, most programs have none."""
+    assert is_shown({"framework": "pytorch"}, with_framework(framework)) is shown
+
+
+def test_a_step_may_be_for_several_frameworks() -> None:
+    audience = {"framework": ["jax", "tensorflow"]}
+    assert [is_shown(audience, with_framework(name)) for name in ("jax", "tensorflow", "pytorch")] == [True, True, False]
+
+
+@pytest.mark.parametrize(("version", "shown"), [("2.4.1", True), ("1.13.1", False), (None, True)])
+def test_versions_are_those_of_the_framework_and_an_unknown_one_rules_nothing_out(
+    version: str | None, shown: bool
+) -> None:
+    packages = (("torch", version),) if version else ()
+    crash = with_framework("pytorch", packages=packages)
+    assert is_shown({"framework": "pytorch", "versions": ">=2.0"}, crash) is shown
+
+
+@pytest.mark.parametrize(("system", "shown"), [("linux", True), ("windows", False), (None, True)])
+def test_a_step_for_one_system(system: str | None, shown: bool) -> None:
+    assert is_shown({"os": "linux"}, with_framework(None, os=system)) is shown
+
+
+@pytest.mark.parametrize(
+    ("file", "own"),
+    [("/home/user/train.py", True), ("/home/user/venv/lib/python3.11/site-packages/keras/x.py", False), (None, None)],
+)
+def test_a_step_for_those_who_can_change_the_code_that_failed(file: str | None, own: bool | None) -> None:
+    frames = (PythonFrame(file, 3, "fit"),) if file else ()
+    crash = crash_of("ValueError: no", exceptions=(PythonException("ValueError", "no", frames=frames),))
+    assert is_shown({"own_code": True}, crash) is (own is not False)
+    assert is_shown({"own_code": False}, crash) is (own is not True)
+
+
+def test_a_step_for_those_whose_log_has_a_certain_line() -> None:
+    crash = with_framework(None)
+    assert is_shown({"seen": "took-it"}, crash, "took-it")
+    assert not is_shown({"seen": "took-it"}, crash, "other")
