@@ -81,6 +81,26 @@ ProgramSign = Literal[
     "import",
     "mention",
 ]
+# What may be known of the software and the machine besides the packages. CUDA has three versions: the one that is
+# there, the one that the framework was built with, and the newest that the driver takes; cuDNN has the first two.
+FactName = Literal[
+    "python",
+    "cuda",
+    "cuda built",
+    "cuda of driver",
+    "cudnn",
+    "cudnn built",
+    "driver",
+    "card",
+    "capability",
+    "cpu",
+    "compiler",
+    "container",
+    "system version",
+]
+# How a fact is known: the text tells it, we measured it in the process or on its machine, or it is installed here,
+# which may be another machine than the one that failed. The best comes first.
+Known = Literal["measured", "told", "installed"]
 LANGUAGES: tuple[Language, ...] = get_args(Language)
 FRAMEWORKS: tuple[Framework, ...] = get_args(Framework)
 SIGNS: tuple[ProgramSign, ...] = get_args(ProgramSign)
@@ -469,6 +489,24 @@ class Provider(NamedTuple):
     version: str
 
 
+class Fact(NamedTuple):
+    """Something that is known of the software or the machine, how, and where it stands."""
+
+    name: FactName
+    value: str
+    known: Known
+    place: Place | None = None
+
+
+def _best_known(parts: Sequence["Environment"], name: str) -> tuple[Fact, ...]:
+    """One fact of each name: the best known, of several the first. A machine may have several cards."""
+    order = get_args(Known)
+    kept: dict[tuple[FactName, str], Fact] = {}
+    for fact in sorted(_all(parts, name), key=lambda fact: order.index(fact.known)):
+        kept.setdefault((fact.name, fact.value if fact.name == "card" else ""), fact)
+    return tuple(kept.values())
+
+
 class Environment(NamedTuple):
     """What is known of the machine. None or empty means unknown, never absent.
 
@@ -495,6 +533,11 @@ class Environment(NamedTuple):
     architecture: str | None = None
     cpu: str | None = None
     providers: Annotated[tuple[Provider, ...], _each_once] = ()
+    facts: Annotated[tuple[Fact, ...], _best_known] = ()
+
+    def fact(self, name: FactName) -> str | None:
+        """What is known under this name."""
+        return next((fact.value for fact in self.facts if fact.name == name), None)
 
     def package(self, name: str) -> str | None:
         """The version of a package, if it is known."""

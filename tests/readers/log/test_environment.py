@@ -7,7 +7,8 @@ from conftest import LOGS
 
 from triage.crash import Environment, Library, Log
 from triage.readers import Source, read
-from triage.readers.log.environment import cudnn_version, extract
+from triage.readers.log.environment import extract
+from triage.readers.log.versions import cudnn_version
 
 
 def _extract(*lines: str) -> Environment:
@@ -70,7 +71,7 @@ def test_what_the_exit_status_proves_beats_the_paths() -> None:
         ("Python 3.8.10 (default, Nov 22 2023, 10:22:35)", "3.8.10"),
         ("Python version: 3.9", "3.9"),
         ("python 3.12", "3.12"),
-        ("Python 2.7.18", None),
+        ("Python 2.7.18", "2.7.18"),
         ("python3 train.py", None),
         ("Epoch 1/5", None),
     ],

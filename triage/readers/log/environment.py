@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Iterator
 
 from triage import patterns
 from triage.crash import OS, Environment, Library, Log
+from triage.readers.log.versions import facts_of
 
 # Paths, prompts, libraries, wheels, what the system's own parts print, and its name.
 _SYSTEMS: tuple[tuple[OS, str], ...] = (
@@ -41,33 +42,8 @@ _NOT_HERE = (
     r"|\b(?:works?|worked|runs?|ran|fine|well|ok|unlike|not) (?:well |fine |ok |just |only )?(?:in|on|under|with|for) "
     r"(?:my |the |a |an )?(?:other )?(?:windows|linux|ubuntu|mac ?os|macos|mac|osx|wsl2?|debian|centos)\b[ \d.]*"
 )
-_PYTHON = r"(?:[Pp]ython(?: version:?)? ?|[Pp]ython)(?P<version>3\.\d{1,2}(?:\.\d{1,2})?)\b"
-_PACKAGES = (
-    (
-        "tensorflow",
-        # An issue form may have words in between: `TensorFlow version (use command below): **2.4.1**`.
-        r"(?i)\btensorflow(?:[-_](?:gpu|cpu|intel|macos))?(?: version)?(?: \([^)\n]{1,40}\))?\*{0,2}"
-        r"(?:==|: ?|\s{1,40}|-)?[`*]{0,2}v?(?P<version>\d\.\d{1,2}(?:\.\d{1,2})?(?:rc\d)?)\b",
-    ),
-    ("keras", r"(?i)\bkeras(?: version)?(?:==|: )(?P<version>\d\.\d{1,2}(?:\.\d{1,2})?)\b"),
-    ("numpy", r"(?i)\bnumpy(?: version)?(?:==|: )(?P<version>\d\.\d{1,2}(?:\.\d{1,2})?)\b"),
-    ("protobuf", r"(?i)\bprotobuf(?: version)?(?:==|: )(?P<version>\d{1,2}\.\d{1,2}(?:\.\d{1,2})?)\b"),
-)
-# What people write by hand; only used where there is nothing better.
-_SHORT_TENSORFLOW = r"\b(?:TF|tf)(?: version)?(?:==|: ?| )?v?(?P<version>[12]\.\d{1,2}(?:\.\d{1,2})?)\b"
 _LOOK_AT = 512 * 1024
 _OPENED = r"Successfully opened (?:dynamic|CUDA) library (?P<name>[\w.+-]+)"
-_CUDNN = r"Loaded cuDNN version (?P<number>\d{4,6})"
-_GPU = r"name: (?P<name>(?:NVIDIA |GeForce |Tesla |Quadro |TITAN |RTX )[\w -]{2,40}?)(?:,| computeCap| major:|$)"
-_GPU_LISTED = (
-    r"(?m)(?:GPU model(?: and memory)?: *|\| +\d{1,2}  )"
-    r"(?P<name>(?:NVIDIA |Nvidia |GeForce |Tesla |Quadro |TITAN |RTX |GTX )[\w -]{1,40}?)"
-    r"(?:,|  | \d+ ?[Gg]| \(| On\b| Off\b|$)"
-)
-_DRIVER = (
-    r"(?:[Dd]river [Vv]ersion: *|kernel reported version is: |Kernel Module  )(?P<version>\d{3}\.\d{2,3}(?:\.\d{1,2})?)"
-)
-_CAPABILITY = r"(?:compute ?[Cc]apability:? |major: )(?P<version>\d{1,2}(?:\.\d| minor: \d))"
 _CPU_FLAGS = r"(?:^|\n)flags\s*: (?P<flags>[a-z0-9_ ]+)"
 
 
@@ -75,50 +51,22 @@ def extract(log: Log, proven_os: OS | None) -> Environment:
     """The environment as far as the text shows it; `proven_os` is what the exit status already proves."""
     # The beginning of a log, and the stacks at its end, show where it ran.
     text = log.text if len(log.text) <= 2 * _LOOK_AT else log.text[:_LOOK_AT] + "\n" + log.text[-_LOOK_AT:]
-    packages = {}
-    lower = text.lower()
-    for name, pattern in _PACKAGES:
-        if name in lower and (version := _agreed(pattern, text)):
-            packages[name] = version
-    if "tensorflow" not in packages and "tf" in lower and (version := _agreed(_SHORT_TENSORFLOW, text)):
-        packages = {"tensorflow": version} | packages
-    python = patterns.compile(_PYTHON).search(text) if "ython" in text else None
     flags = patterns.compile(_CPU_FLAGS).search(text) if "flags" in text else None
+    facts, packages = facts_of(log, text)
+    told = {fact.name: fact.value for fact in reversed(facts)}
+    cudnn = (Library("cudnn", told["cudnn"]),) if "Loaded" in text and "cudnn" in told else ()
     return Environment(
         os=proven_os or _system(text),
-        python=python.group("version") if python else None,
-        packages=tuple(packages.items()),
+        python=told.get("python"),
+        packages=packages,
         cpu_flags=tuple(flags.group("flags").split()) if flags else (),
-        gpus=_gpus(text),
-        libraries=_libraries(text),
-        driver=_first(_DRIVER, text) if "ersion" in text or "Kernel Module" in text else None,
-        capability=_capability(text),
+        gpus=tuple(fact.value for fact in facts if fact.name == "card"),
+        libraries=(*_opened(text), *cudnn),
+        driver=told.get("driver"),
+        capability=told.get("capability"),
+        cpu=told.get("cpu"),
+        facts=facts,
     )
-
-
-def _agreed(pattern: str, text: str) -> str | None:
-    """The version of a package, if the text names only one release: people who tried several leave it open."""
-    found = [match.group("version") for match in patterns.compile(pattern).finditer(text)]
-    return found[0] if len({tuple(version.split(".")[:2]) for version in found}) == 1 else None
-
-
-def _first(pattern: str, text: str) -> str | None:
-    match = patterns.compile(pattern).search(text)
-    return match.group("version") if match else None
-
-
-def _gpus(text: str) -> tuple[str, ...]:
-    found = [m.group("name").strip() for m in patterns.compile(_GPU).finditer(text)]
-    if not found and ("GPU model" in text or "NVIDIA-SMI" in text):
-        found = [m.group("name").strip() for m in patterns.compile(_GPU_LISTED).finditer(text)]
-    return tuple(dict.fromkeys(found))
-
-
-def _capability(text: str) -> str | None:
-    if "apability" not in text and "major: " not in text:
-        return None
-    capability = _first(_CAPABILITY, text)
-    return capability.replace(" minor: ", ".") if capability else None
 
 
 def _system(text: str) -> OS | None:
@@ -131,19 +79,7 @@ def _system(text: str) -> OS | None:
     return name if counts[name] else None
 
 
-def _libraries(text: str) -> tuple[Library, ...]:
-    found: dict[str, str | None] = {}
+def _opened(text: str) -> Iterator[Library]:
     if "Successfully opened" in text:
-        found.update((m.group("name"), None) for m in patterns.compile(_OPENED).finditer(text))
-    if "Loaded cuDNN version" in text:
-        for match in patterns.compile(_CUDNN).finditer(text):
-            found["cudnn"] = cudnn_version(match.group("number"))
-    return tuple(Library(name, version) for name, version in found.items())
-
-
-def cudnn_version(number: str) -> str:
-    """cuDNN's packed number as people write it: 8302 is 8.3.2, 90300 is 9.3.0."""
-    match = (
-        re.fullmatch(r"(\d{1,2})(\d\d)(\d\d)", number) if len(number) > 4 else re.fullmatch(r"(\d)(\d)(\d\d)", number)
-    )
-    return ".".join(str(int(part)) for part in match.groups()) if match else number
+        for name in dict.fromkeys(match["name"] for match in patterns.compile(_OPENED).finditer(text)):
+            yield Library(name)
