@@ -37,8 +37,8 @@ def test_a_step_for_one_framework_needs_that_framework_to_be_shown(framework: st
 
 
 def test_a_step_may_be_for_several_frameworks() -> None:
-    audience = {"framework": ["jax", "tensorflow"]}
-    assert [is_shown(audience, with_framework(name)) for name in ("jax", "tensorflow", "pytorch")] == [True, True, False]
+    two = {"framework": ["jax", "tensorflow"]}
+    assert [is_shown(two, with_framework(name)) for name in ("jax", "tensorflow", "pytorch")] == [True, True, False]
 
 
 @pytest.mark.parametrize(("version", "shown"), [("2.4.1", True), ("1.13.1", False), (None, True)])

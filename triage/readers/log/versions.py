@@ -43,8 +43,9 @@ _PACKAGE = (
 _VERSION = r"(?P<version>\d{1,4}(?:\.\d{1,8}){1,3}(?:rc\d+)?)(?:[-.]?(?:a|b|dev|post)\d*)?(?P<local>\+[\w.]+)?"
 _PACKED_PYTHON = r"(?P<packed>3\d{1,2}|2[67])"
 _CARD = (
-    r"(?:NVIDIA |Nvidia )?(?:\d{4}(?: [\w-]{1,12})?|(?:GeForce |Quadro |Tesla |TITAN |Titan |RTX |GTX |GRID )[\w -]{1,30}?"
-    r"|[AHLBV]\d{2,3}(?:[- ][\w-]{1,20}){0,3}|[TKMP]\d{1,3}\b)"
+    r"(?:(?:NVIDIA|Nvidia) \d{4}(?: [\w-]{1,12})?"
+    r"|(?:NVIDIA |Nvidia )?(?:GeForce |Quadro |Tesla |TITAN |Titan |RTX |GTX |GRID )[\w -]{1,30}?"
+    r"|(?:NVIDIA |Nvidia )?(?:[AHLBV]\d{2,3}(?:[- ][\w-]{1,20}){0,3}|[TKMP]\d{1,3}\b))"
 )
 
 
@@ -138,7 +139,7 @@ _FORMS: tuple[_Form, ...] = (
         "cudnn",
         _FILLED_IN,
         "cudnn",
-        rf"(?i)\bcudnn(?: version)?(?:\s*[:=]\s*|==?|\s{{2,}}|-)v?(?P<version>{_NUMBER})\b",
+        rf"(?i)\bcudnn(?: version)?(?:\s*[:=]\s*|==?|\s{{2,}}|-)v?(?P<version>\d(?:\.\d{{1,4}}){{1,3}})\b",
     ),
     _Form(
         "cudnn",
@@ -192,12 +193,12 @@ _FORMS: tuple[_Form, ...] = (
         "compiler",
         _FILLED_IN,
         "compiler version",
-        r"(?i)GCC/compiler version\W{0,40}:\W{0,4}(?:gcc ?)?(?P<version>\d+\.[\d.]*\d)",
+        r"(?i)GCC/compiler version[^:\n]{0,40}:\W{0,4}(?:gcc ?)?(?P<version>\d+\.[\d.]*\d)",
     ),
     _Form("cpu", _SHOWN, "model name", r"(?i)^model name\s*:\s+(?P<version>[^\n]{4,80}?)\s*$"),
     _Form(
         "system version",
-        _SHOWN,
+        _FILLED_IN,
         "",
         r"\b(?P<version>(?:Ubuntu|Debian|CentOS|Fedora|Windows|macOS|Mac OS X|RHEL|Rocky Linux|Arch Linux)"
         r"(?: GNU/Linux| Linux)?(?: release)? \d{1,2}(?:\.\d{1,2}){0,2})\b",
@@ -243,7 +244,8 @@ _NOT_HERE = (
     r"tried|try|instead of|older|newer|requires?|required|needs?|supports?|until)"
     r"(?: (?:well|fine|ok|just|only|to|in|on|under|with|for|my|the|a|an|it|this|both|at least)){0,4} "
     rf"{_SOFTWARE}(?:[ -]?(?:gpu|version))? ?(?:>=|<=|<|>|~=)? ?v?\d[\d.]*"
-    rf"|\b{_SOFTWARE} ?v?\d[\d.]*(?:\+| ?(?:or (?:later|newer|above|higher)|and (?:above|newer|later)|works|worked))"
+    rf"|\b{_SOFTWARE} ?v?\d[\d.]*(?:\+(?:[\s,)]|$)| ?(?:or (?:later|newer|above|higher)|and (?:above|newer|later)"
+    r"|works|worked))"
 )
 # Of these a text may name several without contradicting itself.
 _MANY: tuple[FactName, ...] = ("card", "capability", "cpu", "compiler", "system version", "driver")
@@ -326,7 +328,9 @@ def _agreed(told: list[_Told]) -> Iterator[_Told]:
     """
     (best,) = _first(told)
     if all(_release(one) == _release(best) for one in told if one.trust == best.trust):
-        yield max((one for one in told if _release(one) == _release(best)), key=lambda one: len(one.value))
+        yield max(
+            (one for one in told if _release(one) == _release(best)), key=lambda one: (len(one.value), -one.trust)
+        )
 
 
 def _release(one: _Told) -> tuple[str, ...]:
