@@ -101,7 +101,7 @@ def test_the_python_version_is_read_from_paths_and_banners(line: str, version: s
         ("numpy==1.26.4", "numpy", "1.26.4"),
         ("protobuf==3.20.3", "protobuf", "3.20.3"),
         ("tensorflow-gpu            2.1.0                h0d30ee6_0", "tensorflow", "2.1.0"),
-        ("- TensorFlow version (use command below): v2.4.0-49-g85c8b2a817f 2.4.1", "tensorflow", "2.4.0"),
+        ("- TensorFlow version (use command below): v2.4.0-49-g85c8b2a817f 2.4.1", "tensorflow", "2.4.1"),
         ("it fails with TF 2.4 and a small model", "tensorflow", "2.4"),
         ("TF2.5.0 on Windows", "tensorflow", "2.5.0"),
         ("utf 1.2 and etf 2.3", "tensorflow", None),

@@ -38,7 +38,7 @@ _PACKAGE = (
     r"|tf[-_]nightly(?:[-_]gpu)?|tf[-_]keras|keras|torch|pytorch|torchvision|jax|jaxlib|jax[-_]cuda1\d[-_]plugin"
     r"|numpy|protobuf|transformers|onnxruntime(?:[-_]gpu)?|xgboost(?:[-_]cpu)?|lightgbm|opencv[-_]python"
     r"(?:[-_]headless)?|h5py|scipy|pandas|grpcio|nvidia[-_]cudnn[-_]cu1\d|nvidia[-_]cuda[-_]runtime[-_]cu1\d"
-    r"|cudatoolkit|cudnn|horovod|triton|ml[-_]dtypes|flax"
+    r"|horovod|triton|ml[-_]dtypes|flax"
 )
 _VERSION = r"(?P<version>\d{1,4}(?:\.\d{1,8}){1,3}(?:rc\d+)?)(?:[-.]?(?:a|b|dev|post)\d*)?(?P<local>\+[\w.]+)?"
 _PACKED_PYTHON = r"(?P<packed>3\d{1,2}|2[67])"
@@ -139,7 +139,7 @@ _FORMS: tuple[_Form, ...] = (
         "cudnn",
         _FILLED_IN,
         "cudnn",
-        rf"(?i)\bcudnn(?: version)?(?:\s*[:=]\s*|==?|\s{{2,}}|-)v?(?P<version>\d(?:\.\d{{1,4}}){{1,3}})\b",
+        r"(?i)\bcudnn(?: version)?(?:\s*[:=]\s*|==?|\s{2,}|-)v?(?P<version>\d(?:\.\d{1,4}){1,3})\b",
     ),
     _Form(
         "cudnn",
