@@ -22,6 +22,7 @@ from triage.crash import (
     Dump,
     Environment,
     ExitStatus,
+    Fact,
     Gap,
     Imports,
     Input,
@@ -116,6 +117,7 @@ _THEIRS: dict[type, tuple[str, ...]] = {
     Crash: ("rerun",),
     Dump: ("comments",),
     Environment: ("interpreter",),
+    Fact: ("value",),
     Gap: ("subject",),
     Imports: ("modules",),
     Input: ("name",),
@@ -132,6 +134,7 @@ _THEIRS: dict[type, tuple[str, ...]] = {
 _OURS: dict[type, tuple[str, ...]] = {
     Diagnosis: ("cause", "signature", "title", "grade", "sources"),
     ExitStatus: ExitStatus._fields,
+    Fact: ("name", "known"),
     FixStep: ("risk", "if_not"),
     Gap: ("what", "why", "remedy"),
     RefutedClaim: RefutedClaim._fields,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from triage.crash import Crash, Framework, Gap, Language, Place, ProgramSign, PythonFrame, Thread, base_name
+from triage.crash import Crash, FactName, Framework, Gap, Language, Place, ProgramSign, PythonFrame, Thread, base_name
 from triage.frames import crash_frames, is_own, module_owner, name_of
 from triage.patterns import compile as pattern
 from triage.report import DIAGNOSED, NO_CRASH, Question, Report, Sign
@@ -279,6 +279,9 @@ def program(crash: Crash) -> str | None:
     return f"{language}{framework}, {_SHOWN_BY[last.kind]}"
 
 
+_OF_CARDS: tuple[tuple[str, FactName], ...] = (("driver", "driver"), ("CUDA", "cuda"), ("cuDNN", "cudnn"))
+
+
 def program_place(crash: Crash) -> Place | None:
     """Where it shows which program it was."""
     return crash.program.because[-1].place if crash.program else None
@@ -299,6 +302,15 @@ def other_packages(crash: Crash) -> list[str]:
         for package, version in crash.environment.packages
         if package != _PACKAGES.get(name or "", name) and _PART_OF.get(package.split("-")[0], name) in (name, None)
     ]
+
+
+def hardware(crash: Crash) -> str | None:
+    """The card with what it needs, as far as it is known: `RTX 3080, driver 470.57, CUDA 11.2, cuDNN 8.1`."""
+    environment = crash.environment
+    shown = [f"{name} {value}" for name, fact in _OF_CARDS if (value := environment.fact(fact))]
+    if built := environment.fact("cuda built"):
+        shown.append(f"built for CUDA {built}")
+    return ", ".join((*environment.gpus, *shown)) or None
 
 
 def python(crash: Crash) -> str | None:

@@ -287,6 +287,7 @@ def _software(report: Report) -> list[Item]:
     priority: Priority = "full report" if report.verdict == NO_CRASH else "useful"
     return [
         *_facts(", ".join(filter(None, known)), priority=priority),
+        *_facts(incident.hardware(crash), priority=priority),
         *_facts(", ".join(incident.other_packages(crash)), priority="full report"),
     ]
 
