@@ -118,9 +118,9 @@ _WRITTEN: tuple[_Row, ...] = (
     ),
     (
         "pytorch",
-        ("ATen", "c10", "torch", "PyTorch", "PYTORCH", "THC"),
+        ("ATen", "c10", "torch", "PyTorch", "PYTORCH", "TORCH_", "THC"),
         r"\baten[/\\]src[/\\]|\bATen[/\\]\w|\bc10[/\\](?:core|cuda|util)[/\\]|\btorch[/\\]csrc[/\\]|PYTORCH_CUDA_ALLOC_CONF"
-        r"|TORCH_USE_CUDA_DSA|THCudaCheck|reserved in total by PyTorch|allocated by PyTorch|[/\\]pytorch[/\\]"
+        r"|TORCH_USE_(?:CUDA|HIP)_DSA|THCudaCheck|reserved in total by PyTorch|allocated by PyTorch|[/\\]pytorch[/\\]"
         r"|Compile with `TORCH_|\bPYTORCH_[A-Z]\w+=|PYTORCH_MPS_HIGH_WATERMARK|\bc10d?::[A-Z]|\btorch\.Size\(\["
         r"|Torch not compiled with CUDA|`torch\.[\w.]+\([^`\n]*` is deprecated|\btorch\.distributed\.elastic\b",
     ),
@@ -138,7 +138,8 @@ _WRITTEN: tuple[_Row, ...] = (
             "Watchdog caught collective",
             "weight of size",
         ),
-        r"CUDA kernel errors might be asynchronously reported|\b(?:CUDA|HIP|XPU) out of memory\. Tried to allocate \d"
+        r"(?:CUDA|HIP) kernel errors might be asynchronously reported"
+        r"|\b(?:CUDA|HIP|XPU) out of memory\. Tried to allocate \d"
         r"|MPS backend out of memory|Error\(s\) in loading state_dict for|model and loaded state dict do not match"
         r"|copying a param (?:with|of) |DataLoader worker \(pid(?:\(s\))? [\d, ]+\)|\bProcessGroup(?:NCCL|Gloo)\b"
         r"|Watchdog caught collective operation|Given groups=\d+, weight of size",
