@@ -100,11 +100,13 @@ _WRITTEN: tuple[_Row, ...] = (
             'Tensor("',
             "root error(s) found",
             "Could not load dynamic library",
+            "GpuLaunchKernel",
         ),
         r"\w+Error \(see above for traceback\)|\bConcatOp : |Received a label value of \S+ which is outside the valid"
         r"|\(op: '\w+'\) with input shapes|Assign requires shapes of both tensors|Input to reshape is a tensor with \d"
         r"|\blogits and labels must be |\bTensor\(\"[^\"\n]{1,200}:\d+\", shape=|^\d+ root error\(s\) found"
-        r"|\b\w+Error: +\d+ root error\(s\) found|Could not load dynamic library '[^'\n]+'; dlerror",
+        r"|\b\w+Error: +\d+ root error\(s\) found|Could not load dynamic library '[^'\n]+'; dlerror"
+        r"|Non-OK-status: GpuLaunchKernel",
     ),
     (
         "jax",
