@@ -348,9 +348,9 @@ def _framework(log: Log) -> ProgramReason | None:
     """
     is_started = any(words in log.text for words in _AT_START)
     text = pattern(_START_LINE).sub(_blank, log.text) if is_started else log.text
-    started = _first_of(_written(log.text)) if is_started else {}
+    started = _first_of(_written(log.text, log.text)) if is_started else {}
     ways: tuple[tuple[ProgramSign, Callable[[str], Iterable[_Found]]], ...] = (
-        ("log line", _written),
+        ("log line", lambda part: _written(part, log.text)),
         ("import", _imported),
     )
     for kind, look in ways:
@@ -388,9 +388,9 @@ def _reason(kind: ProgramSign, shows: Framework | Language, log: Log, offset: in
     return ProgramReason(kind, shows, log.line(offset).strip()[:_LONGEST], log.place(offset))
 
 
-def _written(text: str) -> Iterator[_Found]:
+def _written(text: str, whole: str) -> Iterator[_Found]:
     if "tensorflow" in text:
-        yield from _sources(text)
+        yield from _sources(text, whole)
     if "-packages" in text:
         yield from _packages(_INSTALLED, text)
     for framework, words, written in _WRITTEN:
@@ -398,8 +398,11 @@ def _written(text: str) -> Iterator[_Found]:
             yield framework, match.start()
 
 
-def _sources(text: str) -> Iterator[_Found]:
-    """TensorFlow by its source files. Below `org_tensorflow` they are a part of another program: mostly of JAX."""
+def _sources(text: str, whole: str) -> Iterator[_Found]:
+    """TensorFlow by its source files. Below `org_tensorflow` they are a part of another program: mostly of JAX.
+
+    What says that it is TensorFlow Serving may stand in a line of the start, which the text no longer has.
+    """
     inner = None
     for number, match in enumerate(pattern(_SOURCES).finditer(text)):
         if not match["outer"]:
@@ -409,7 +412,7 @@ def _sources(text: str) -> Iterator[_Found]:
         if number > _ENOUGH:
             break
     if inner is not None:
-        yield ("tensorflow" if any(word in text for word in _BUILT_WITH_TENSORFLOW) else "jax"), inner.start()
+        yield ("tensorflow" if any(word in whole for word in _BUILT_WITH_TENSORFLOW) else "jax"), inner.start()
 
 
 def _packages(named: str, text: str) -> Iterator[_Found]:
@@ -449,7 +452,15 @@ def _language(log: Log, *, is_native: bool) -> ProgramReason | None:
 # Of very many matches the first ones say what the others would.
 _ENOUGH = 50
 _LONGEST = 200
-_BUILT_WITH_TENSORFLOW = ("tensorflow_serving", "mediapipe", "TensorFlow ModelServer")
+_BUILT_WITH_TENSORFLOW = (
+    "tensorflow_serving",
+    "tensorflow/serving",
+    "tensorflow_model_server",
+    "mediapipe",
+    "TensorFlow ModelServer",
+    "org_tensorflow/tensorflow/cc/saved_model",
+    "org_tensorflow/tensorflow/core/platform/cpu_feature_guard",
+)
 _NAMES: tuple[tuple[Framework, tuple[str, ...]], ...] = (
     ("tensorflow", ("tensorflow", "TensorFlow", "Tensorflow", "keras", "Keras", " tf.", "tf.keras", "TFLite", "tfjs")),
     ("pytorch", ("pytorch", "PyTorch", "Pytorch", "torch.", "torchvision", "libtorch", "torch==")),
