@@ -132,6 +132,8 @@ _WRITTEN: tuple[_Row, ...] = (
             "asynchronously reported",
             "Tried to allocate",
             "MPS backend",
+            "aten::",
+            " torch-",
             "state_dict",
             "loaded state dict",
             "copying a param",
@@ -142,6 +144,7 @@ _WRITTEN: tuple[_Row, ...] = (
         ),
         r"(?:CUDA|HIP) kernel errors might be asynchronously reported"
         r"|\b(?:CUDA|HIP|XPU) out of memory\. Tried to allocate \d"
+        r"|'aten::[a-z_]|\bPython-3\.\d+\.\d+\S* torch-\d"
         r"|MPS backend out of memory|Error\(s\) in loading state_dict for|model and loaded state dict do not match"
         r"|copying a param (?:with|of) |DataLoader worker \(pid(?:\(s\))? [\d, ]+\)|\bProcessGroup(?:NCCL|Gloo)\b"
         r"|Watchdog caught collective operation|Given groups=\d+, weight of size",
@@ -182,7 +185,7 @@ _WRITTEN: tuple[_Row, ...] = (
     (
         "paddle",
         ("paddle", "Paddle", "is detected by the operating system"),
-        r"\bpaddle(?:/fluid/|/phi/|::|\.fluid|\.base)|PaddlePaddle|No stack trace in paddle"
+        r"\bpaddle(?:[/\\](?:fluid|phi)[/\\]|::|\.fluid|\.base)|PaddlePaddle|No stack trace in paddle"
         r"|^FatalError: [^\n]{1,80} is detected by the operating system",
     ),
     (
