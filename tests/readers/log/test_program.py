@@ -15,6 +15,10 @@ FROM_KERAS = '  File "/opt/venv/lib/python3.11/site-packages/keras/src/layers/la
 FROM_KERAS_ON_JAX = '  File "/opt/venv/lib/python3.11/site-packages/keras/src/backend/jax/core.py", line 9, in f\n'
 TENSORFLOW_LINE = "2024-01-02 03:04:05.678: I tensorflow/core/platform/cpu_feature_guard.cc:182] This TensorFlow binary"
 JAX_LINE = "2023-04-05 10:00:00.1: W external/org_tensorflow/tensorflow/compiler/xla/stream_executor/cuda.cc:1] no GPU"
+SERVING_LINE = (
+    "2018-07-02 10:00:00.1: I external/org_tensorflow/tensorflow/core/platform/cpu_feature_guard.cc:141] Your CPU"
+    " supports instructions that this TensorFlow binary was not compiled to use: AVX2"
+)
 JVM = "# A fatal error has been detected by the Java Runtime Environment:\n#\n#  SIGSEGV (0xb) at pc=0x00007f, pid=7"
 ASAN = (
     "==71==ERROR: AddressSanitizer: heap-buffer-overflow on address 0x602000000011\n"
@@ -53,6 +57,13 @@ def shown(text: str) -> tuple[str | None, str | None]:
         ("E external/local_xla/xla/stream_executor/cuda/cuda_fft.cc:467] Unable to register", None, "tensorflow"),
         (JAX_LINE, None, "jax"),
         (JAX_LINE + "\ntensorflow_serving/model_servers/server.cc:87] Building", None, "tensorflow"),
+        (SERVING_LINE + "\n" + JAX_LINE, None, "tensorflow"),
+        (JAX_LINE + "\nline 3: 8 Aborted tensorflow_model_server --port=8500", None, "tensorflow"),
+        ("Non-OK-status: GpuLaunchKernel(Fill, 1, 1, 0, s) status: Internal: out of memory", None, "tensorflow"),
+        ("The operator 'aten::nms' is not currently implemented for the MPS device.", None, "pytorch"),
+        ("YOLOv5 v6.1-386 Python-3.9.13 torch-1.12.0 CUDA:0", None, "pytorch"),
+        (r"(External) CUBLAS error(1). (at ..\paddle\phi\backends\gpu\gpu_resources.cc:235)", None, "paddle"),
+        ("Compile with `TORCH_USE_HIP_DSA` to enable device-side assertions.", None, "pytorch"),
         ("[E:onnxruntime:, inference_session.cc:1533] Exception during initialization", None, "onnxruntime"),
         ("../aten/src/ATen/native/cuda/Indexing.cu:1093: indexSelectSmallIndex: block: [0,0,0]", None, "pytorch"),
         ("Using Theano backend.\nSegmentation fault", None, "theano"),

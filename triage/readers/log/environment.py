@@ -20,7 +20,8 @@ _SYSTEMS: tuple[tuple[OS, str], ...] = (
     (
         "macos",
         r"(?:^|[^\w:/.])/Users/\w|\.dylib\b|\bmacOS\b|Mac OS X|(?:mixed mode|interpreted mode)[^\n]{0,40}\bbsd-"
-        r"|/System/Library/|\bmacosx_\d|-darwin\.so\b|\bDarwin Kernel|\bMac[Bb]ook\b|\bM[1-4] (?:Mac|mac|Pro|Max)"
+        r"|/System/Library/|/AppleInternal/|\bIOGPUMetal|/opt/homebrew/"
+        r"|\bmacosx_\d|-darwin\.so\b|\bDarwin Kernel|\bMac[Bb]ook\b|\bM[1-4] (?:Mac|mac|Pro|Max)"
         r"|\bMPS backend out of memory|^Metal device set to|\bmetal_plugin\b"
         r"|: Segmentation fault: 11|\bEXC_BAD_ACCESS\b",
     ),

@@ -100,11 +100,13 @@ _WRITTEN: tuple[_Row, ...] = (
             'Tensor("',
             "root error(s) found",
             "Could not load dynamic library",
+            "GpuLaunchKernel",
         ),
         r"\w+Error \(see above for traceback\)|\bConcatOp : |Received a label value of \S+ which is outside the valid"
         r"|\(op: '\w+'\) with input shapes|Assign requires shapes of both tensors|Input to reshape is a tensor with \d"
         r"|\blogits and labels must be |\bTensor\(\"[^\"\n]{1,200}:\d+\", shape=|^\d+ root error\(s\) found"
-        r"|\b\w+Error: +\d+ root error\(s\) found|Could not load dynamic library '[^'\n]+'; dlerror",
+        r"|\b\w+Error: +\d+ root error\(s\) found|Could not load dynamic library '[^'\n]+'; dlerror"
+        r"|Non-OK-status: GpuLaunchKernel",
     ),
     (
         "jax",
@@ -118,9 +120,9 @@ _WRITTEN: tuple[_Row, ...] = (
     ),
     (
         "pytorch",
-        ("ATen", "c10", "torch", "PyTorch", "PYTORCH", "THC"),
+        ("ATen", "c10", "torch", "PyTorch", "PYTORCH", "TORCH_", "THC"),
         r"\baten[/\\]src[/\\]|\bATen[/\\]\w|\bc10[/\\](?:core|cuda|util)[/\\]|\btorch[/\\]csrc[/\\]|PYTORCH_CUDA_ALLOC_CONF"
-        r"|TORCH_USE_CUDA_DSA|THCudaCheck|reserved in total by PyTorch|allocated by PyTorch|[/\\]pytorch[/\\]"
+        r"|TORCH_USE_(?:CUDA|HIP)_DSA|THCudaCheck|reserved in total by PyTorch|allocated by PyTorch|[/\\]pytorch[/\\]"
         r"|Compile with `TORCH_|\bPYTORCH_[A-Z]\w+=|PYTORCH_MPS_HIGH_WATERMARK|\bc10d?::[A-Z]|\btorch\.Size\(\["
         r"|Torch not compiled with CUDA|`torch\.[\w.]+\([^`\n]*` is deprecated|\btorch\.distributed\.elastic\b",
     ),
@@ -130,6 +132,8 @@ _WRITTEN: tuple[_Row, ...] = (
             "asynchronously reported",
             "Tried to allocate",
             "MPS backend",
+            "aten::",
+            " torch-",
             "state_dict",
             "loaded state dict",
             "copying a param",
@@ -138,7 +142,9 @@ _WRITTEN: tuple[_Row, ...] = (
             "Watchdog caught collective",
             "weight of size",
         ),
-        r"CUDA kernel errors might be asynchronously reported|\b(?:CUDA|HIP|XPU) out of memory\. Tried to allocate \d"
+        r"(?:CUDA|HIP) kernel errors might be asynchronously reported"
+        r"|\b(?:CUDA|HIP|XPU) out of memory\. Tried to allocate \d"
+        r"|'aten::[a-z_]|\bPython-3\.\d+\.\d+\S* torch-\d"
         r"|MPS backend out of memory|Error\(s\) in loading state_dict for|model and loaded state dict do not match"
         r"|copying a param (?:with|of) |DataLoader worker \(pid(?:\(s\))? [\d, ]+\)|\bProcessGroup(?:NCCL|Gloo)\b"
         r"|Watchdog caught collective operation|Given groups=\d+, weight of size",
@@ -179,7 +185,7 @@ _WRITTEN: tuple[_Row, ...] = (
     (
         "paddle",
         ("paddle", "Paddle", "is detected by the operating system"),
-        r"\bpaddle(?:/fluid/|/phi/|::|\.fluid|\.base)|PaddlePaddle|No stack trace in paddle"
+        r"\bpaddle(?:[/\\](?:fluid|phi)[/\\]|::|\.fluid|\.base)|PaddlePaddle|No stack trace in paddle"
         r"|^FatalError: [^\n]{1,80} is detected by the operating system",
     ),
     (
@@ -345,9 +351,9 @@ def _framework(log: Log) -> ProgramReason | None:
     """
     is_started = any(words in log.text for words in _AT_START)
     text = pattern(_START_LINE).sub(_blank, log.text) if is_started else log.text
-    started = _first_of(_written(log.text)) if is_started else {}
+    started = _first_of(_written(log.text, log.text)) if is_started else {}
     ways: tuple[tuple[ProgramSign, Callable[[str], Iterable[_Found]]], ...] = (
-        ("log line", _written),
+        ("log line", lambda part: _written(part, log.text)),
         ("import", _imported),
     )
     for kind, look in ways:
@@ -385,9 +391,9 @@ def _reason(kind: ProgramSign, shows: Framework | Language, log: Log, offset: in
     return ProgramReason(kind, shows, log.line(offset).strip()[:_LONGEST], log.place(offset))
 
 
-def _written(text: str) -> Iterator[_Found]:
+def _written(text: str, whole: str) -> Iterator[_Found]:
     if "tensorflow" in text:
-        yield from _sources(text)
+        yield from _sources(text, whole)
     if "-packages" in text:
         yield from _packages(_INSTALLED, text)
     for framework, words, written in _WRITTEN:
@@ -395,8 +401,11 @@ def _written(text: str) -> Iterator[_Found]:
             yield framework, match.start()
 
 
-def _sources(text: str) -> Iterator[_Found]:
-    """TensorFlow by its source files. Below `org_tensorflow` they are a part of another program: mostly of JAX."""
+def _sources(text: str, whole: str) -> Iterator[_Found]:
+    """TensorFlow by its source files. Below `org_tensorflow` they are a part of another program: mostly of JAX.
+
+    What says that it is TensorFlow Serving may stand in a line of the start, which the text no longer has.
+    """
     inner = None
     for number, match in enumerate(pattern(_SOURCES).finditer(text)):
         if not match["outer"]:
@@ -406,7 +415,7 @@ def _sources(text: str) -> Iterator[_Found]:
         if number > _ENOUGH:
             break
     if inner is not None:
-        yield ("tensorflow" if any(word in text for word in _BUILT_WITH_TENSORFLOW) else "jax"), inner.start()
+        yield ("tensorflow" if any(word in whole for word in _BUILT_WITH_TENSORFLOW) else "jax"), inner.start()
 
 
 def _packages(named: str, text: str) -> Iterator[_Found]:
@@ -446,7 +455,15 @@ def _language(log: Log, *, is_native: bool) -> ProgramReason | None:
 # Of very many matches the first ones say what the others would.
 _ENOUGH = 50
 _LONGEST = 200
-_BUILT_WITH_TENSORFLOW = ("tensorflow_serving", "mediapipe", "TensorFlow ModelServer")
+_BUILT_WITH_TENSORFLOW = (
+    "tensorflow_serving",
+    "tensorflow/serving",
+    "tensorflow_model_server",
+    "mediapipe",
+    "TensorFlow ModelServer",
+    "org_tensorflow/tensorflow/cc/saved_model",
+    "org_tensorflow/tensorflow/core/platform/cpu_feature_guard",
+)
 _NAMES: tuple[tuple[Framework, tuple[str, ...]], ...] = (
     ("tensorflow", ("tensorflow", "TensorFlow", "Tensorflow", "keras", "Keras", " tf.", "tf.keras", "TFLite", "tfjs")),
     ("pytorch", ("pytorch", "PyTorch", "Pytorch", "torch.", "torchvision", "libtorch", "torch==")),
