@@ -32,6 +32,12 @@ BASH = [
     ("[1]+  Segmentation fault      (core dumped) python train.py", "SIGSEGV"),
     ("[1]+  Killed                  python train.py", "SIGKILL"),
     ("make: *** [Makefile:3: train] Segmentation fault (core dumped)", "SIGSEGV"),
+    ("make[1]: *** [run] Segmentation fault: 11", "SIGSEGV"),
+    ("make: *** [run] Killed", "SIGKILL"),
+    # handlers of servers and runtimes
+    ("11:40:21 UTC - mysqld got signal 11 ;", "SIGSEGV"),
+    ("/srv/puma/server.rb:15: [BUG] Segmentation fault at 0x0000000000000000", "SIGSEGV"),
+    ("Got a SIGSEGV while executing native code. This usually indicates", "SIGSEGV"),
     # the columns are gone
     ("/usr/bin/tf_serving_entrypoint.sh: line 3: 8 Aborted tensorflow_model_server --port=8500", "SIGABRT"),
 ]

@@ -155,6 +155,12 @@ _EXIT_FORMS: tuple[tuple[tuple[str, ...], str, Callable[[Match, Place], ExitStat
     (("]+  Exit ", "]-  Exit "), r"^\[\d+\][+-]?\s+Exit (?P<code>\d{1,3})\s", _by_number),
     # make's last line
     (("*** [",), r"^\S*make\S*: \*\*\* \[[^\n]*\] Error (?P<code>\d{1,3})$", _by_number),
+    # the same where the command died of a signal
+    (
+        ("*** [",),
+        rf"^\S*make\S*: \*\*\* \[[^\n]*\] (?P<words>{_SHELL_WORDS})(?:: ?\d+)?(?:\s*{_CORE})?\s*$",
+        _by_words,
+    ),
     # docker ps
     (("Exited (",), r"\bExited \((?P<code>\d{1,3})\)", _by_number),
     # the shell's own words, alone on a line, after a job number or behind `line 3:  4711`
@@ -209,6 +215,10 @@ _EXIT_FORMS: tuple[tuple[tuple[str, ...], str, Callable[[Match, Place], ExitStat
         r"(?P<number>\d{1,2})(?:\b[ :,.(<*!-][^\n]*|\b)$",
         _by_certain_number,
     ),
+    # MySQL's and MariaDB's handler, Ruby's, Mono's
+    (("got signal ",), r"\b\w+ got signal (?P<number>\d{1,2}) ?;", _by_signal_number),
+    (("[BUG] ",), r"\[BUG\] (?P<words>[Ss]egmentation fault|[Bb]us [Ee]rror|[Ii]llegal instruction)\b", _by_words),
+    (("while executing native code",), r"\bGot a (?P<signal>SIG[A-Z]{2,6}) while executing native code", _by_name),
     (("caught", "Caught"), r"^\W{0,4}(?i:signal) (?P<number>\d{1,2}) (?:was )?caught\b", _by_signal_number),
     # systemd, Go, cargo, Android, Julia, TensorFlow's own handler, qemu, R
     (("status=",), r"\bstatus=\d{1,2}/(?P<signal>[A-Z]{2,6})\b", _by_name),
@@ -406,7 +416,11 @@ _MESSAGES: tuple[tuple[MessageKind, tuple[str, ...], str], ...] = (
         r"(?:\b(?:free|malloc|realloc|calloc|munmap_chunk|malloc_consolidate|_int_free)\(\): [a-z].*"
         r"|double free or corruption.*|corrupted (?:size|double-linked|unsorted).*|invalid fastbin entry.*)$",
     ),
-    ("terminate", ("terminat",), r"(?:terminate called .*|libc\+\+abi(?:\.dylib)?: terminating .*)$"),
+    (
+        "terminate",
+        ("terminat", "ure virtual"),
+        r"(?:terminate called .*|libc\+\+abi(?:\.dylib)?: (?:terminating|Pure virtual) .*|^pure virtual method called)$",
+    ),
     ("assertion", ("Assertion ",), r"Assertion (?:`.*' |failed: ).*$"),
 )
 
