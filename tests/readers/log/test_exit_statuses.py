@@ -410,3 +410,20 @@ def test_a_run_that_went_well_has_no_status(path: str) -> None:
 def test_the_status_in_a_whole_log(name: str, status: str) -> None:
     log = read(Source.of(LOGS / "composed" / name), 0).logs[0]
     assert {seen.name for _, seen in exit_statuses(log)} == {status}
+
+
+def test_a_list_that_says_what_codes_mean_tells_no_end() -> None:
+    text = (
+        "Exit Code 1: The application failed\n"
+        "Exit Code 137: The container received SIGKILL\n"
+        "Exit Code 139: The container received SIGSEGV"
+    )
+    assert _names(text) == set()
+    assert _names("What is exit code 137 of a container?") == set()
+    assert _names("server exited with code 137: no more room") == {"SIGKILL"}
+
+
+def test_a_database_beside_the_program_is_not_the_program() -> None:
+    assert _names("web-1 exited with code 0\ndb-1 exited with code 137") == {"exit 0"}
+    assert _names("web-1 exited with code 1\nmy_postgres_1 exited with code 137") == {"exit 1"}
+    assert _names("db-1 exited with code 137") == {"SIGKILL"}

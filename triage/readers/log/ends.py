@@ -107,8 +107,20 @@ def _by_certain_number(match: Match, place: Place) -> ExitStatus | None:
 
 # A sentence that teaches what a code means, or tells what a change mends.
 _TAUGHT = (
-    r"(?i)\b(?:do(?:es)? [^\n]{0,60}\bmean|bedeutet|on purpose|returns? 128|then reports|128 ?\+ ?n|"
+    r"(?i)\b(?:do(?:es)? [^\n]{0,60}\bmean|what(?:'s| is| are) [^\n]{0,60}exit (?:code|status)s? \d+|"
+    r"bedeutet|on purpose|returns? 128|then reports|128 ?\+ ?n|"
     r"if (?:you|your|the|a)\b[^\n]*\bexit|fix(?:e[sd])? (?:a |the )?crash)\b"
+)
+# One entry of a list that says what codes mean; a text with several of them is such a list.
+_DEFINITION = (
+    r"^\W{0,8}(?i:exit(?:ed|s)?(?: with)?(?: exit)? (?:code|status)) (?P<code>\d{1,3})\W{0,4}[:–—-] \W?[A-Za-z]"
+)
+_FEWEST_DEFINITIONS = 3
+# docker compose names the container whose end it tells; those of a database and the like are not the program.
+_OF_A_CONTAINER = r"^(?P<container>[\w.-]+) exited with code "
+_SERVICE = (
+    r"(?i)(?:^|[_-])(?:db|database|postgres\w*|pg|mysql|maria\w*|mongo\w*|redis|rabbitmq|kafka|zookeeper|elastic\w*"
+    r"|memcached|minio|nginx|proxy|traefik|cache|broker|queue)(?:[_-]|$)"
 )
 # A tool that the program starts and can do without.
 _OF_A_HELPER = r"\b(?:ptxas|nvlink|fatbinary|\S*symbolizer\S*)\b"
@@ -279,6 +291,7 @@ class Placed(NamedTuple):
 def exit_statuses(log: Log) -> list[Placed]:
     """Every exit status in the log, one a line, in the order of the text."""
     found: dict[int, Placed] = {}
+    definitions = definitions_of_codes(log)
     for needles, form, read in _EXIT_FORMS:
         if not any(needle in log.text for needle in needles):
             continue
@@ -290,12 +303,31 @@ def exit_statuses(log: Log) -> list[Placed]:
                 continue
             if read is _by_number and patterns.compile(_TAUGHT).search(log.line(at)):
                 continue
+            if line + 1 in definitions:
+                continue
             if read in _NEAR_PROSE and patterns.compile(_HYPOTHETICAL).search(log.text[line + 1 : match.end(1)]):
                 continue
             # A line often gives the same status twice (`-1073740791 (0xC0000409)`): the first is what the person saw.
             if seen is not None and (line not in found or at < found[line].offset):
                 found[line] = Placed(at, seen)
-    return [found[line] for line in sorted(found)]
+    return _of_the_program(log, [found[line] for line in sorted(found)])
+
+
+def definitions_of_codes(log: Log) -> frozenset[int]:
+    """Where the lines begin that say what a code means, if the text is a list of codes."""
+    found = list(patterns.compile(_DEFINITION).finditer(log.text))
+    if len({match["code"] for match in found}) < _FEWEST_DEFINITIONS:
+        return frozenset()
+    return frozenset(log.text.rfind("\n", 0, match.start(1)) + 1 for match in found)
+
+
+def _of_the_program(log: Log, exits: list[Placed]) -> list[Placed]:
+    """The statuses without those of the containers beside it, where docker compose tells the program's own."""
+    named = [(placed, patterns.compile(_OF_A_CONTAINER).search(log.line(placed.offset))) for placed in exits]
+    beside = [bool(match and patterns.compile(_SERVICE).search(match["container"])) for _, match in named]
+    if not any(match and not is_beside for (_, match), is_beside in zip(named, beside, strict=True)):
+        return exits
+    return [placed for placed, is_beside in zip(exits, beside, strict=True) if not is_beside]
 
 
 # ---------------------------------------------------------------- several runs in one log
@@ -419,7 +451,8 @@ _MESSAGES: tuple[tuple[MessageKind, tuple[str, ...], str], ...] = (
     (
         "terminate",
         ("terminat", "ure virtual"),
-        r"(?:terminate called .*|libc\+\+abi(?:\.dylib)?: (?:terminating|Pure virtual) .*|^pure virtual method called)$",
+        r"(?:terminate called .*|^pure virtual method called"
+        r"|libc\+\+abi(?:\.dylib)?: (?:terminating|Pure virtual) .*)$",
     ),
     ("assertion", ("Assertion ",), r"Assertion (?:`.*' |failed: ).*$"),
 )

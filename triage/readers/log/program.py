@@ -263,7 +263,9 @@ _RUNTIMES: tuple[_LanguageRow, ...] = (
             "ELIFECYCLE",
             "Failed at the ",
         ),
-        r"^ELIFECYCLE\b|^Failed at the \S+ [\w:-]+ script\b|\bnpm ERR!|^npm error\b|JavaScript heap out of memory|^<--- JS stacktrace --->|\bnode_modules[/\\]|\bnode:internal/|^\s*at .{1,300}\(?[\w@/\\.:-]+\.(?:m?js|ts):\d+:\d+\)?$"
+        r"^ELIFECYCLE\b|^Failed at the \S+ [\w:-]+ script\b"
+        r"|\bnpm ERR!|^npm error\b|JavaScript heap out of memory|^<--- JS stacktrace --->"
+        r"|\bnode_modules[/\\]|\bnode:internal/|^\s*at .{1,300}\(?[\w@/\\.:-]+\.(?:m?js|ts):\d+:\d+\)?$"
         r"|^Node\.js v\d|internal/modules/cjs",
     ),
     ("go", "exception", ("goroutine ",), r"^goroutine \d+ \["),
@@ -339,7 +341,8 @@ _RUNTIMES: tuple[_LanguageRow, ...] = (
         "python",
         "exception",
         ("Error: ", ":tensorflow:", "Using TensorFlow backend", "python", "orker with pid", "(pid:"),
-        r"^[^\n]{0,60}\[\w+\] (?:WORKER TIMEOUT \(pid:|Worker with pid \d+ was terminated|Worker \(pid: ?\d+\) was sent)"
+        r"^[^\n]{0,60}\[\w+\] (?:WORKER TIMEOUT \(pid:|Worker with pid \d+ was terminated"
+        r"|Worker \(pid: ?\d+\) was sent)"
         r"|\b(?:Import|ModuleNotFound|Attribute|UnboundLocal|ZeroDivision|FileNotFound|Memory|UnicodeDecode|OS)Error: "
         r"|^(?:INFO|WARNING|ERROR):tensorflow:|^Using TensorFlow backend|^python[\d.]*: [^\n]{1,300}ssertion",
     ),

@@ -1,7 +1,8 @@
 """Uncaught exceptions and panics of other languages' runtimes, with the frames that they print below.
 
-Java, .NET, JavaScript, Go, Rust, Ruby, PHP, Julia, R, Perl, Swift, Haskell, OCaml, Lua and Erlang each say in words of their own that the program is over. An
-exception that was only logged is none of these, so a heading counts only in the form that the runtime itself writes.
+Java, .NET, JavaScript, Go, Rust, Ruby, PHP, Julia, R, Perl, Swift, Haskell, OCaml, Lua and Erlang each say in words of
+their own that the program is over. An exception that was only logged is none of these, so a heading counts only in the
+form that the runtime itself writes.
 """
 
 from __future__ import annotations
@@ -173,7 +174,8 @@ _RUNTIMES = (
 _CERTAIN = (
     r"Exception in thread \"|FATAL EXCEPTION: |== Java Exception: |[Uu]nhandled [Ee]xception|UnhandledPromiseRejection"
     r"|Process (?:is )?terminated|Fatal error\. |Uncaught |' (?:\(\d+\) )?panicked at |Execution halted|PHP Fatal error"
-    r"|\.rb:\d+:in |LoadError|\.php(?: on line |:)\d|\.swift[:,]|HasCallStack|^[\w.-]+: (?:Prelude\.|<<loop>>|stack over)"
+    r"|\.rb:\d+:in |LoadError|\.php(?: on line |:)\d|\.swift[:,]|HasCallStack"
+    r"|^[\w.-]+: (?:Prelude\.|<<loop>>|stack over)"
     r"|^Fatal error: exception |Kernel pid terminated|init terminating|eheap_alloc: |Crash dump |^\*\* \((?:Mix|EXIT)"
     r"| line \d+[.,]"
 )

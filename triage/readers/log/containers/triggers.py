@@ -2,8 +2,8 @@
 
 TRIGGERS: dict[str, tuple[str, ...]] = {
     "docker": (
-        '"OOMKilled":',
-        '"ExitCode":',
+        "OOMKilled",
+        "ExitCode",
     ),
     "kubernetes": (
         "OOMKilled",
