@@ -34,7 +34,11 @@ BASH = [
     ("make: *** [Makefile:3: train] Segmentation fault (core dumped)", "SIGSEGV"),
     ("make[1]: *** [run] Segmentation fault: 11", "SIGSEGV"),
     ("make: *** [run] Killed", "SIGKILL"),
-    # handlers of servers and runtimes
+    # ctest, and handlers of servers and runtimes
+    (" 24/188 Test  #24: copy ...............***Exception: SegFault  0.05 sec", "SIGSEGV"),
+    ("[231663] signal 11 (1): Segmentation fault", "SIGSEGV"),
+    ("[52149] signal (11.1): Segmentation fault", "SIGSEGV"),
+    ("qemu-system-aarch64: terminating on signal 15 from pid 17302 (<unknown process>)", "SIGTERM"),
     ("11:40:21 UTC - mysqld got signal 11 ;", "SIGSEGV"),
     ("/srv/puma/server.rb:15: [BUG] Segmentation fault at 0x0000000000000000", "SIGSEGV"),
     ("Got a SIGSEGV while executing native code. This usually indicates", "SIGSEGV"),

@@ -227,6 +227,12 @@ _EXIT_FORMS: tuple[tuple[tuple[str, ...], str, Callable[[Match, Place], ExitStat
         r"(?P<number>\d{1,2})(?:\b[ :,.(<*!-][^\n]*|\b)$",
         _by_certain_number,
     ),
+    # ctest
+    (
+        ("SegFault", "(SEGFAULT)"),
+        r"\*\*\*Exception: (?P<words>SegFault)\b|^\s*\d+ - \S+ \(SEGFAULT\)",
+        lambda match, place: status.from_signal("SIGSEGV", place=place),
+    ),
     # MySQL's and MariaDB's handler, Ruby's, Mono's
     (("got signal ",), r"\b\w+ got signal (?P<number>\d{1,2}) ?;", _by_signal_number),
     (("[BUG] ",), r"\[BUG\] (?P<words>[Ss]egmentation fault|[Bb]us [Ee]rror|[Ii]llegal instruction)\b", _by_words),
@@ -255,7 +261,12 @@ _EXIT_FORMS: tuple[tuple[tuple[str, ...], str, Callable[[Match, Place], ExitStat
     ),
     (("signal: ",), r"\bsignal: (?P<number>\d{1,2}), SIG[A-Z]{2,6}: ", _by_signal_number),
     (("ignal ",), r"(?:Fatal signal|\bsignal) (?P<number>\d{1,2}) \(SIG[A-Z]{2,6}\)", _by_signal_number),
-    (("signal (",), r"^(?:\[\d+\] )?signal \((?P<number>\d{1,2})\): [A-Z]", _by_signal_number),
+    (
+        ("signal ",),
+        r"^(?:\[?\d+\] )?signal \(?(?P<number>\d{1,2})(?:\.\d+)?\)?(?: \(\d+\))?: [A-Z][a-z]",
+        _by_signal_number,
+    ),
+    (("terminating on signal",), r": terminating on signal (?P<number>\d{1,2}) from pid \d", _by_signal_number),
     (("*** Received signal ",), r"\*\*\* Received signal (?P<number>\d{1,2}) \*\*\*", _by_signal_number),
     (("uncaught target signal",), r"qemu: uncaught target signal (?P<number>\d{1,2}) \(", _by_signal_number),
     (("*** caught ",), r"^ *\*\*\* caught (?P<words>segfault|illegal operation|bus error) \*\*\*", _by_words),

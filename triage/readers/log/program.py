@@ -262,8 +262,12 @@ _RUNTIMES: tuple[_LanguageRow, ...] = (
             "JS stacktrace",
             "ELIFECYCLE",
             "Failed at the ",
+            "Jest",
+            "yarn run v",
+            "PM2 ",
         ),
-        r"^ELIFECYCLE\b|^Failed at the \S+ [\w:-]+ script\b"
+        r"^Using Jest CLI|\bJest (?:worker|did not exit)|^yarn run v\d|\bPM2 (?:log|error): "
+        r"|^ELIFECYCLE\b|^Failed at the \S+ [\w:-]+ script\b"
         r"|\bnpm ERR!|^npm error\b|JavaScript heap out of memory|^<--- JS stacktrace --->"
         r"|\bnode_modules[/\\]|\bnode:internal/|^\s*at .{1,300}\(?[\w@/\\.:-]+\.(?:m?js|ts):\d+:\d+\)?$"
         r"|^Node\.js v\d|internal/modules/cjs",
@@ -282,13 +286,18 @@ _RUNTIMES: tuple[_LanguageRow, ...] = (
         ("*** caught", "Execution halted", "py_call_impl", "library(", "Rscript", "rsession"),
         r"^ \*\*\* caught (?:segfault|illegal|bus)|^Execution halted|\bpy_call_impl\(|^>? ?library\(\w+\)|\brsession\b",
     ),
-    ("julia", "exception", ("in expression starting at",), r"^in expression starting at "),
+    (
+        "julia",
+        "exception",
+        ("in expression starting ",),
+        r"^(?:while loading [^\n]{1,300}, )?in expression starting (?:at|on line) ",
+    ),
     ("swift", "exception", (".swift",), r"\.swift(?::\d+|, line \d+): Fatal error|Fatal error: [^\n]{1,300}\.swift"),
     (
         "ruby",
         "exception",
-        (".rb:", "[BUG] "),
-        r"\.rb:\d+:in [`']|: \[BUG\] |^\[BUG\] [^\n]*\nruby \d",
+        (".rb:", "[BUG] ", "rake aborted!"),
+        r"^rake aborted!|\.rb:\d+:in [`']|: \[BUG\] |^\[BUG\] [^\n]*\nruby \d",
     ),
     ("perl", "exception", (" line ",), r" at [^\n]{1,200}\.p[lm] line \d+\."),
     (
@@ -340,8 +349,9 @@ _RUNTIMES: tuple[_LanguageRow, ...] = (
     (
         "python",
         "exception",
-        ("Error: ", ":tensorflow:", "Using TensorFlow backend", "python", "orker with pid", "(pid:"),
-        r"^[^\n]{0,60}\[\w+\] (?:WORKER TIMEOUT \(pid:|Worker with pid \d+ was terminated"
+        ("Error: ", ":tensorflow:", "Using TensorFlow backend", "python", "orker with pid", "(pid:", "celery"),
+        r"\bcelery\.(?:worker|app|beat)\b|: \w+/(?:MainProcess|ForkPoolWorker-\d+)\]"
+        r"|^[^\n]{0,60}\[\w+\] (?:WORKER TIMEOUT \(pid:|Worker with pid \d+ was terminated"
         r"|Worker \(pid: ?\d+\) was sent)"
         r"|\b(?:Import|ModuleNotFound|Attribute|UnboundLocal|ZeroDivision|FileNotFound|Memory|UnicodeDecode|OS)Error: "
         r"|^(?:INFO|WARNING|ERROR):tensorflow:|^Using TensorFlow backend|^python[\d.]*: [^\n]{1,300}ssertion",

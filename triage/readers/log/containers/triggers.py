@@ -2,8 +2,10 @@
 
 TRIGGERS: dict[str, tuple[str, ...]] = {
     "docker": (
-        "OOMKilled",
-        "ExitCode",
+        'OOMKilled":',
+        "OOMKilled:",
+        'ExitCode":',
+        "ExitCode:",
     ),
     "kubernetes": (
         "OOMKilled",
