@@ -6,7 +6,7 @@ from triage import patterns, status
 from triage.crash import Log, Memory
 from triage.readers.log.containers.interface import ContainerFacts
 
-TRIGGERS = ('OOMKilled":', "OOMKilled:", 'ExitCode":', "ExitCode:")
+TRIGGERS = ('"OOMKilled":', '"ExitCode":', "ExitCode:")
 _EXIT_CODE = r'\bExitCode"?: ?(?P<code>\d{1,3})'
 _OOM = r'\bOOMKilled"?: ?(?P<oom>true|false)'
 

@@ -2,9 +2,8 @@
 
 TRIGGERS: dict[str, tuple[str, ...]] = {
     "docker": (
-        'OOMKilled":',
-        "OOMKilled:",
-        'ExitCode":',
+        '"OOMKilled":',
+        '"ExitCode":',
         "ExitCode:",
     ),
     "kubernetes": (
