@@ -431,3 +431,8 @@ def test_a_database_beside_the_program_is_not_the_program() -> None:
     assert _names("web-1 exited with code 0\ndb-1 exited with code 137") == {"exit 0"}
     assert _names("web-1 exited with code 1\nmy_postgres_1 exited with code 137") == {"exit 1"}
     assert _names("db-1 exited with code 137") == {"SIGKILL"}
+
+
+def test_words_that_were_only_printed_are_denied_by_the_shell() -> None:
+    assert _names("$ ./demo\nSegmentation fault\n$ echo $?\n0") == set()
+    assert _names("$ ./demo\nSegmentation fault\n$ echo $?\n139") == {"SIGSEGV"}

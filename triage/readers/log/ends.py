@@ -292,6 +292,10 @@ _EXIT_FORMS: tuple[tuple[tuple[str, ...], str, Callable[[Match, Place], ExitStat
 )
 
 
+_LINE_OF_SUCCESS = "echo $?"
+_ASKED_WITHIN = 3
+
+
 class Placed(NamedTuple):
     """An exit status and the offset in the log at which it was read."""
 
@@ -321,7 +325,14 @@ def exit_statuses(log: Log) -> list[Placed]:
             # A line often gives the same status twice (`-1073740791 (0xC0000409)`): the first is what the person saw.
             if seen is not None and (line not in found or at < found[line].offset):
                 found[line] = Placed(at, seen)
-    return _of_the_program(log, [found[line] for line in sorted(found)])
+    return _of_the_program(log, [found[line] for line in sorted(found) if not _is_denied(log, found[line])])
+
+
+def _is_denied(log: Log, placed: Placed) -> bool:
+    """Whether the shell was asked right below, and says that the command ended well: the words were only printed."""
+    below = log.text[placed.offset :].split("\n", _ASKED_WITHIN + 1)[1:]
+    asked = (_LINE_OF_SUCCESS in line and following.strip() == "0" for line, following in pairwise(below))
+    return placed.status.is_death and any(asked)
 
 
 def definitions_of_codes(log: Log) -> frozenset[int]:
