@@ -239,37 +239,112 @@ _RUNTIMES: tuple[_LanguageRow, ...] = (
     (
         "java",
         "exception",
-        ("Java", "java", ".kt:"),
+        ("Java", "java", ".kt:", "Gradle", "gradlew"),
         r"detected by the Java Runtime Environment|^Exception in thread \"|FATAL EXCEPTION: "
+        r"|\bGradle (?:build daemon|Test Executor|Worker Daemon)\b|^> Task :\S+ FAILED"
         r"|^\s*at [\w$.<>]+\([\w$]+\.(?:java|kt|scala):\d+\)|^(?:Caused by: )?java\.\w+\.[\w.]*(?:Exception|Error)\b",
     ),
     (
         "dotnet",
         "exception",
-        (".cs:line", "System.", "Microsoft.ML", "Process terminated"),
+        (".cs:line", "System.", "Microsoft.ML", "Process terminated", "Stack overflow.", "OverflowException", "mono"),
         r"\.cs:line \d|^\s*(?:Unhandled [Ee]xception[.:] |--->? ?)?System\.(?:\w+\.)*\w+Exception\b"
-        r"|\bMicrosoft\.ML\.\w|Process terminated\. ",
+        r"|\bMicrosoft\.ML\.\w|Process terminated\. |^Stack overflow\.\s*\n(?:Repeat|\s+at )"
+        r"|^Process is terminat\w+ due to StackOverflowException|\bfatal error in the mono runtime\b",
     ),
     (
         "javascript",
         "exception",
-        ("npm ERR!", "node_modules", "node:internal", ".js:", "Node.js v", "internal/modules", ".ts:"),
-        r"\bnpm ERR!|\bnode_modules[/\\]|\bnode:internal/|^\s*at .{1,300}\(?[\w@/\\.:-]+\.(?:m?js|ts):\d+:\d+\)?$"
+        (
+            "npm ERR!",
+            "npm error",
+            "node_modules",
+            "node:internal",
+            ".js:",
+            "Node.js v",
+            "internal/modules",
+            ".ts:",
+            "JavaScript heap",
+            "JS stacktrace",
+            "ELIFECYCLE",
+            "Failed at the ",
+            "Jest",
+            "yarn run v",
+            "PM2 ",
+        ),
+        r"^Using Jest CLI|\bJest (?:worker|did not exit)|^yarn run v\d|\bPM2 (?:log|error): "
+        r"|^ELIFECYCLE\b|^Failed at the \S+ [\w:-]+ script\b"
+        r"|\bnpm ERR!|^npm error\b|JavaScript heap out of memory|^<--- JS stacktrace --->"
+        r"|\bnode_modules[/\\]|\bnode:internal/|^\s*at .{1,300}\(?[\w@/\\.:-]+\.(?:m?js|ts):\d+:\d+\)?$"
         r"|^Node\.js v\d|internal/modules/cjs",
     ),
     ("go", "exception", ("goroutine ",), r"^goroutine \d+ \["),
-    ("rust", "exception", ("panicked at",), r"^thread '[^'\n]*'(?: \(\d+\))? panicked at|\bpanicked at '"),
+    (
+        "rust",
+        "exception",
+        ("panicked at", "exit successfully", "overflowed its stack"),
+        r"^thread '[^'\n]*'(?: \(\d+\))? panicked at|\bpanicked at '|^thread '[^'\n]*' has overflowed its stack"
+        r"|process didn't exit successfully: `[^`\n]{0,400}[/\\]target[/\\]",
+    ),
     (
         "r",
         "exception",
         ("*** caught", "Execution halted", "py_call_impl", "library(", "Rscript", "rsession"),
         r"^ \*\*\* caught (?:segfault|illegal|bus)|^Execution halted|\bpy_call_impl\(|^>? ?library\(\w+\)|\brsession\b",
     ),
-    ("julia", "exception", ("in expression starting at",), r"^in expression starting at "),
+    (
+        "julia",
+        "exception",
+        ("in expression starting ",),
+        r"^(?:while loading [^\n]{1,300}, )?in expression starting (?:at|on line) ",
+    ),
     ("swift", "exception", (".swift",), r"\.swift(?::\d+|, line \d+): Fatal error|Fatal error: [^\n]{1,300}\.swift"),
-    ("ruby", "exception", (".rb:",), r"\.rb:\d+:in [`']|\[BUG\] "),
+    (
+        "ruby",
+        "exception",
+        (".rb:", "[BUG] ", "rake aborted!"),
+        r"^rake aborted!|\.rb:\d+:in [`']|: \[BUG\] |^\[BUG\] [^\n]*\nruby \d",
+    ),
     ("perl", "exception", (" line ",), r" at [^\n]{1,200}\.p[lm] line \d+\."),
-    ("php", "exception", ("PHP ",), r"\bPHP (?:Fatal|Parse) error: "),
+    (
+        "php",
+        "exception",
+        ("PHP ", ".php", "[pool "),
+        r"\bPHP (?:Fatal|Parse) error: |\b(?:Fatal|Parse) error: [^\n]{1,400} in \S+\.php(?: on line |:)\d"
+        r"|\[pool [\w.-]+\] child \d+ (?:exited|said)",
+    ),
+    (
+        "fortran",
+        "exception",
+        ("Backtrace for this error", "forrtl:", "Fortran runtime error"),
+        r"^Backtrace for this error:|^forrtl: |^Fortran runtime error: ",
+    ),
+    (
+        "haskell",
+        "exception",
+        ("HasCallStack", "Prelude.", ".hs:", "<<loop>>"),
+        r"^\s*CallStack \(from HasCallStack\):|^[\w.-]+: Prelude\.\w+: |^[\w.-]+: <<loop>>"
+        r"|^[\w.-]+: [^\n]{0,200}\.hs:\(?\d+[:,]",
+    ),
+    (
+        "ocaml",
+        "exception",
+        ("Fatal error: exception ", ".ml"),
+        r"^Fatal error: exception [(A-Z]|^(?:Raised|Called|Re-raised) (?:at|from) [^\n]{0,200}\.ml\", line \d",
+    ),
+    (
+        "lua",
+        "exception",
+        (".lua:", "stack traceback:"),
+        r"^lua[\w.]*: |\.lua:\d+: [^\n]{1,300}\n\s*stack traceback:|^\s*stack traceback:\s*\n\s+(?:\[C\]|\S+\.lua:\d)",
+    ),
+    (
+        "erlang",
+        "exception",
+        ("erl_crash.dump", "pid terminated", "** (", "=CRASH REPORT", "eheap_alloc", "init terminating in do_boot"),
+        r"erl_crash\.dump|\bKernel pid terminated|\beheap_alloc: Cannot|^=CRASH REPORT=|init terminating in do_boot"
+        r"|^\s*\*\* \((?:Mix|EXIT|EXIT from [^)\n]{1,80}|[A-Z]\w*(?:\.\w+)*Error)\) ",
+    ),
     (
         "python",
         "exception",
@@ -280,8 +355,11 @@ _RUNTIMES: tuple[_LanguageRow, ...] = (
     (
         "python",
         "exception",
-        ("Error: ", ":tensorflow:", "Using TensorFlow backend", "python"),
-        r"\b(?:Import|ModuleNotFound|Attribute|UnboundLocal|ZeroDivision|FileNotFound|Memory|UnicodeDecode|OS)Error: "
+        ("Error: ", ":tensorflow:", "Using TensorFlow backend", "python", "orker with pid", "(pid:", "celery"),
+        r"\bcelery\.(?:worker|app|beat)\b|: \w+/(?:MainProcess|ForkPoolWorker-\d+)\]"
+        r"|^[^\n]{0,60}\[\w+\] (?:WORKER TIMEOUT \(pid:|Worker with pid \d+ was terminated"
+        r"|Worker \(pid: ?\d+\) was sent)"
+        r"|\b(?:Import|ModuleNotFound|Attribute|UnboundLocal|ZeroDivision|FileNotFound|Memory|UnicodeDecode|OS)Error: "
         r"|^(?:INFO|WARNING|ERROR):tensorflow:|^Using TensorFlow backend|^python[\d.]*: [^\n]{1,300}ssertion",
     ),
 )
@@ -308,7 +386,7 @@ _COMPILED: tuple[_LanguageRow, ...] = (
         "c",
         "native frame",
         (".c:",),
-        r"^\s*#\d+ +(?:0x)?[0-9a-fA-F]{4,16} [^\n]* /[^\n ]*\.c:\d|\.c:\d+[^\n]{0,80}(?:runtime error|ssertion)",
+        r"^\s*#\d+ +(?:0x)?[0-9a-fA-F]{2,16} [^\n]*[ /][^\n :]*\.c:\d|\.c:\d+[^\n]{0,80}(?:runtime error|ssertion)",
     ),
     (
         "c++",
@@ -326,6 +404,16 @@ _LIKE_PYTHON: tuple[_LanguageRow, ...] = (
         r"^\s*(?:\[[^\]\n]*\])?[$#>%]* ?(?:\S+/)?python[\d.]*(?:\.exe)? |^>>> "
         r"|^(?:\.\.\. )?(?:import \w+|from [\w.]+ import)\b|\.py\b|\bsite-packages\b"
         r"|\bipykernel\b|\bpython3?\.\d|\bPython 3|\bpython\.exe\b|\bpip3? install\b",
+    ),
+)
+# Last words of C++'s own runtime. A Python program that calls C++ prints them too, so anything of Python's goes first.
+_LIKE_COMPILED: tuple[_LanguageRow, ...] = (
+    (
+        "c++",
+        "log line",
+        ("terminat", "pure virtual"),
+        r"terminate called (?:after throwing|without an active)|libc\+\+abi(?:\.dylib)?: (?:terminating|Pure virtual)"
+        r"|^pure virtual method called",
     ),
 )
 
@@ -445,7 +533,7 @@ def _language(log: Log, *, is_native: bool) -> ProgramReason | None:
     """What only one runtime prints; then native code without an interpreter; then what merely looks like Python."""
     text = log.text
     is_native = is_native and not any(word in text for word in _INTERPRETED)
-    for rows in (_RUNTIMES, _COMPILED if is_native else (), _LIKE_PYTHON):
+    for rows in (_RUNTIMES, _COMPILED if is_native else (), _LIKE_PYTHON, _LIKE_COMPILED if is_native else ()):
         for language, kind, words, printed in rows:
             if any(word in text for word in words) and (match := pattern(printed).search(text)):
                 return _reason(kind, language, log, match.start())

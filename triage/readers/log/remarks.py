@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from triage import patterns, prose
 from triage.crash import Log, MessageKind, RuntimeMessage
+from triage.readers.log import ends
 
 _FAULT = (
     r"(?:seg(?:[em][a-z]{3,11})?[ -]?fault|core[ -]dump|sig(?:segv|abrt|ill|bus|fpe|kill)|bus error|"
@@ -117,9 +118,12 @@ def extract(log: Log) -> list[RuntimeMessage]:
     if not any(needle in log.text for needle in _NEEDLES):
         return []
     found: list[RuntimeMessage] = []
+    definitions = ends.definitions_of_codes(log)
     for offset, line in log.lines():
         if len(found) >= _MOST:
             break
+        if offset in definitions:
+            continue
         if not 8 <= len(line) <= _LONGEST_LINE or not any(needle in line for needle in _NEEDLES):
             continue
         if (kind := _kind(line)) is not None:
