@@ -448,7 +448,10 @@ _ENOUGH = 50
 _LONGEST = 200
 _BUILT_WITH_TENSORFLOW = ("tensorflow_serving", "mediapipe", "TensorFlow ModelServer")
 _NAMES: tuple[tuple[Framework, tuple[str, ...]], ...] = (
-    ("tensorflow", ("tensorflow", "TensorFlow", "Tensorflow", "keras", "Keras", " tf.", "`tf.", "tf.keras", "TFLite", "tfjs")),
+    (
+        "tensorflow",
+        ("tensorflow", "TensorFlow", "Tensorflow", "keras", "Keras", " tf.", "`tf.", "tf.keras", "TFLite", "tfjs"),
+    ),
     ("pytorch", ("pytorch", "PyTorch", "Pytorch", "torch.", "torchvision", "libtorch", "torch==")),
     ("jax", ("jaxlib", "JAX", "import jax", "jax.")),
     ("onnxruntime", ("onnxruntime", "ONNX Runtime", "OnnxRuntime")),

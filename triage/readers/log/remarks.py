@@ -69,7 +69,11 @@ _STANDS = (
     r"^\W*(?:stuck|get stuck|hangs?|hung|frozen|freezes|deadlock) "
     r"(?:at|on|in|when|while|forever|after|during|indefinitely)\b",
     r"\bnever (?:returns?|finishes|ends|completes|starts|stops|comes? back|terminates|progresses)\b",
-    r"\b(?:go(?:es)?|went) (?:in)?to (?:a )?pause\b|\bstops? printing\b|\b(?:and|then) (?:it )?(?:doesn't|don't) print anything\b",
+    r"\b(?:get|gets|got|generates?|causes?|results? in|leads? to|runs? into) an? deadlock\b",
+    r"\b(?:multi-?processing|pool|workers?|process(?:es)?|child(?:ren)?|threads?|execution|jobs?) (?:\w+ )?"
+    r"(?:stuck|stucks|deadlocks)\b",
+    r"\b(?:go(?:es)?|went) (?:in)?to (?:a )?pause\b|\bstops? printing\b",
+    r"\b(?:and|then) (?:it )?(?:doesn't|don't) print anything\b",
     r"\b(?:no (?:response|output|progress|reaction)|nothing happens|doesn't (?:respond|proceed|progress|continue"
     r"|move))"
     r"(?: (?:for|after|even)\b[^\n]{0,30})?",
@@ -105,7 +109,8 @@ _NEEDLES = (
     "rash", "die", "Die", "dying", "fault", "ump", "kill", "Kill", "hang", "Hang", "hung", "Hung", "tuck",
     "reez", "roze", "never ", "o response", "o output", "othing happens", "restart", "ilent", "just ", "bort",
     "SIG", "orever", "ndefinitely", "stall", "doesn't", "unresponsive", "terminat", "o progress", "exit",
-    "instr", "bus error", "violation", "orruption", "trl", "load", "usage", "ctivity", "ilization", "pause", "print",
+    "instr", "bus error", "violation", "orruption", "trl", "load", "usage", "ctivity", "ilization",
+    "pause", "print", "deadlock",
 )  # fmt: skip
 _LONGEST_LINE = 2000
 _LONGEST = 240
