@@ -34,6 +34,8 @@ BASH = [
     ("make: *** [Makefile:3: train] Segmentation fault (core dumped)", "SIGSEGV"),
     # the columns are gone
     ("/usr/bin/tf_serving_entrypoint.sh: line 3: 8 Aborted tensorflow_model_server --port=8500", "SIGABRT"),
+    # quoted in a sentence
+    ("It ends with `sh: line 1: 4711 Illegal instruction: 4` on an old Mac", "SIGILL"),
 ]
 ZSH = [
     ("zsh: segmentation fault  python train.py", "SIGSEGV"),
