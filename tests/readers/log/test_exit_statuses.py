@@ -44,6 +44,8 @@ BASH = [
     ("Got a SIGSEGV while executing native code. This usually indicates", "SIGSEGV"),
     # the columns are gone
     ("/usr/bin/tf_serving_entrypoint.sh: line 3: 8 Aborted tensorflow_model_server --port=8500", "SIGABRT"),
+    # quoted in a sentence
+    ("It ends with `sh: line 1: 4711 Illegal instruction: 4` on an old Mac", "SIGILL"),
 ]
 ZSH = [
     ("zsh: segmentation fault  python train.py", "SIGSEGV"),

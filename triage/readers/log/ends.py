@@ -184,7 +184,7 @@ _EXIT_FORMS: tuple[tuple[tuple[str, ...], str, Callable[[Match, Place], ExitStat
         _by_words,
     ),
     # the same behind `line 3: 4711` where a form or a chat has taken the columns out
-    ((": line ", "line "), rf"^(?:[\w./-]+: )?line \d+:\s+\d+ (?P<words>{_SHELL_WORDS})\b", _by_words),
+    ((": line ", "line "), rf"(?:^|[`'\"])(?:[\w./-]+: )?line \d+:\s+\d+ (?P<words>{_SHELL_WORDS})\b", _by_words),
     # the words behind a prompt's output or a path, made certain by "(core dumped)"
     (("ump",), rf"(?P<words>{_SHELL_WORDS})[.:]?\s*{_CORE}", _by_words),
     # the shell's words right behind a progress bar, which ends in no line feed (`loss: 2.1371Killed`, `ETA: 12sKilled`)

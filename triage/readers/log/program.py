@@ -553,7 +553,10 @@ _BUILT_WITH_TENSORFLOW = (
     "org_tensorflow/tensorflow/core/platform/cpu_feature_guard",
 )
 _NAMES: tuple[tuple[Framework, tuple[str, ...]], ...] = (
-    ("tensorflow", ("tensorflow", "TensorFlow", "Tensorflow", "keras", "Keras", " tf.", "tf.keras", "TFLite", "tfjs")),
+    (
+        "tensorflow",
+        ("tensorflow", "TensorFlow", "Tensorflow", "keras", "Keras", " tf.", "`tf.", "tf.keras", "TFLite", "tfjs"),
+    ),
     ("pytorch", ("pytorch", "PyTorch", "Pytorch", "torch.", "torchvision", "libtorch", "torch==")),
     ("jax", ("jaxlib", "JAX", "import jax", "jax.")),
     ("onnxruntime", ("onnxruntime", "ONNX Runtime", "OnnxRuntime")),
