@@ -41,14 +41,37 @@ _FORM = (
     r"|gpu model\b[\w ]{0,20}|"
     r"mobile device\b[\w (),.]{0,60}|custom code|have i written\b[^:]{0,80}|exact command\b[^:]{0,30}"
     r"|installed (?:from|using)\b[^:]{0,60})"
-    r"[*_]* ?:(?: .{0,120})?$|^(?:ubuntu|debian|centos|fedora|windows|mac ?os|linux)[\w .,()-]{0,40}$"
+    r"[*_]* ?:(?: .{0,120})?$|^[\s>*_-]*(?:ubuntu|debian|centos|fedora|windows|mac ?os|linux)[\w .,()/-]{0,40}$"
+    # any heading of Markdown, and a line of nothing but names and versions
+    r"|^\s*#{2,6} [a-z][\w /,'()?&-]{0,80}:?$"
+    r"|^[\s>*_-]*(?:tensorflow|tf|keras|pytorch|torch|jax|jaxlib|cuda|cudnn|python|numpy|nvidia driver|rtx|gtx)"
+    r"[ :=v-]{1,3}\d[\w.+-]*(?:[ ,;]{1,3}(?:tensorflow|tf|keras|pytorch|torch|cuda|cudnn|python|numpy|x)[ :=v-]{0,3}"
+    r"\d[\w.+-]*)*\s*$"
 )
 # Whoever says "I" or "my" is a person, and whoever asks about "this". Programs ask too: what was meant, what runs.
 _FIRST_PERSON = (
     r"(?:^|[\s(,\"'])(?:I|I'm|I've|I'd|I’m|I’ve|i'm|i've|i (?:am|have|get|got|want|was|tried|did|do|don't|see|saw"
     r"|think|run|"
-    r"ran|use|used|can|met|try|guess|also|just|still)|[Mm]y)(?:[\s,.]|$)"
+    r"ran|use|used|can|met|try|guess|also|just|still|\w+ly \w+)|[Mm]y)(?:[\s,.]|$)"
 )
+# Words with which people talk to people.
+_TALKS = (
+    r"(?i)\b(?:wonder(?:ing)?|someone|anyone|anybody|somehow|strangely|weird\w*|confus(?:ed|ing)|appreciated?|kindly|"
+    r"hopefully|in advance|guys|folks|for some reason|any (?:thoughts|ideas?|suggestions?|clues?|hints?)|"
+    r"thank(?:s| you)|please help|help me|help pls|ofc|btw|fyi|"
+    r"(?:is|are) (?:this|that|these|it) (?:ok|okay|normal|expected|fine|correct|a problem|an error|an issue))\b"
+)
+# How people announce what they paste: "the errors are as follows", "Got the following warning:".
+_LEADS_IN = (
+    r"(?i)^\W*(?:here(?:'s|’s| is| are| comes)?|got|gets?|getting|receiv(?:es?|ed|ing)|this|these|that|those|the|an?|"
+    r"and|but|with|when|after|while|running|produces|gives|shows|throws|returns|prints|full|complete|entire|whole|below|"
+    r"following|then|console|terminal|my|our|it|we|also)\b"
+    r"[^\n]{0,120}\b(?:errors?|warnings?|messages?|logs?|outputs?|lines?|infos?|notices?|text|trace|information)\b"
+    r"(?:[^\n:]{0,40}(?:as follows|following|below|like this|like that|comes? out|came out|appears?|appeared|pops? up"
+    r"|shows? up|showed up)[\s.:]*$|[\"'`*)]*[^\n:]{0,30}:[\s`]*$)"
+)
+# Other scripts: programs speak English, the people who paste them do not always.
+_IN_ANOTHER_SCRIPT = r"[一-鿿ぁ-ヿ가-힣]{2}|[А-Яа-яЁё]{3,30}[\s,]{1,3}[А-Яа-яЁё]{2,30}"
 _QUESTION = (
     r"(?i)\b(?:this|that|it|these|those|how|why|what|anyone|anybody|somebody|someone|normal|ignore|worr\w+"
     r"|get rid|warnings?)\b"
@@ -73,6 +96,9 @@ _FAILS = (
     r"restart\w*|cannot|can't|can not|cant|unable|not|\w+n't|never|nothing|exception|traceback|out of memory|oom|"
     r"lost|corrupt\w*|NaN|wrong (?:result|output|value|answer|prediction)s?|no (?:output|result|response"
     r"|gpu)s?)\b"
+    r"|崩溃|崩潰|闪退|閃退|退出|卡住|卡死|卡在|死机|死掉|挂了|掛了|无法|無法|不能|不了|失败|失敗|中断|中斷|没有反应|沒有反應|终止|終止|停止|不动|"
+    r"重启|重啟|自动关闭|強制終了|落ち|固ま|止ま|できな|動かな|動作しな|クラッシュ|フリーズ|멈|죽|종료|실패|안 ?[되됩돼]|못"
+    r"|падает|вылетает|упал|завис|не работает|не запуск|закрывается|прерыва"
 )
 # Words of a denial that say nothing about a failure.
 _NO_FAILURE = (
@@ -87,7 +113,15 @@ _NO_FAILURE = (
     r"|anything|there)"
     r" (?:is|was|went|has|will)?[^.?!]{0,40}|no (?:errors?|problems?|crash(?:es)?)"
     r"|without (?:any )?(?:errors?|problems?|crash\w*|fail\w*|issues?)|not (?:an?|the) (?:error|problem|bug)"
-    r"|how (?:can|do|to|could|should) [^.?!]{0,30}(?:stop|prevent|avoid|silence|suppress|hide|disable)\b[^.?!]{0,40})"
+    r"|how (?:can|do|to|could|should) [^.?!]{0,30}(?:stop|prevent|avoid|silence|suppress|hide|disable)\b[^.?!]{0,40}"
+    r"|(?:n't|n’t|not)(?: (?:seem|appear)s?(?: to)?)? (?:be )?caus(?:e|ing) (?:any )?(?:problems?|issues?|errors?|trouble))"
+    # A card that is not used is no failure: the program computes without it.
+    r"|(?:\b(?:not|no|never|cannot|can't|can not|unable to|without|instead of|nothing)\b|n't\b|n’t\b)"
+    r"[^.?!,;]{0,40}\b(?:gpus?|tpus?|cuda|graphics? cards?)\b"
+    r"|\b(?:gpus?|tpus?|cuda|graphics? card)\b[^.?!;]{0,30}(?:\b(?:not|never)|n't|n’t)(?: being)?"
+    r" (?:used?|utili[sz]ed?|detect\w*|found|find\w*|recogni[sz]\w+|visible|available|listed|seen|working|work|enabled)\b"
+    r"|(?:没有?|沒有?|不能|无法|無法|未)[^，。,.]{0,10}(?:GPU|gpu|显卡|cuda|CUDA)"
+    r"|(?:GPU|gpu|显卡)[^，。,.]{0,8}(?:没有?|沒有?|不能|无法|未)(?:被)?(?:使用|用到?|识别|调用|检测)"
 )
 # An end, told without any word of failure.
 _ENDS = (
@@ -98,8 +132,8 @@ _ENDS = (
     r"|\bnothing (?:\w+ ){0,2}(?:printed|happens|happened|shown|comes|appears|more|after)\b"
 )
 _WELL = (
-    r"(?:fine|well|correctly|ok(?:ay)?|great|perfectly|normally|as (?:expected|usual)|properly|successfully|anyway|"
-    r"smoothly)"
+    r"(?:fine|well|correctly|ok(?:ay)?|great|perfectly|normal(?:ly)?|as (?:expected|usual)|properly|successfully|anyway|"
+    r"smoothly|al(?:l )?right|without (?:any )?(?:problems?|issues?|errors?))"
 )
 _WORKS = (
     rf"(?i)\bworks(?: (?:{_WELL}|though|too))?(?: (?:but|however|and|despite|although|though|even)\b|\s*[.,;!)]|\s*$)"
@@ -111,6 +145,8 @@ _WORKS = (
     r"proceeds|trains|finishes)(?: (?:but|and|although|though|anyway)\b|\s*[.,;!]|\s*$)"
     r"|\bI(?:'m| am| was) (?:still )?able to (?:run|train|use|fit|import|load|get results?)\b"
     r"|\bI can (?:still )?(?:train|run|use|fit)\b"
+    r"|\b(?:it|this|everything|all|(?:the|my) (?:code|program|script|model|training|notebook))(?:'s| is| are)"
+    r" (?:still )?working\b"
     r"|\b(?:no|without|without any|not any) (?:\w+ )?(?:influence|effect|impact) on\b"
     r"|\b(?:doesn't|does not|don't|do not)(?: seem to| appear to)? (?:affect|influence|impact|harm|hurt)\b"
 )
@@ -140,11 +176,11 @@ def is_of_a_person(line: str) -> bool:
     """Whether a line is a sentence that somebody wrote about what a program printed."""
     if len(line) > _LONGEST or is_of_a_program(line):
         return False
-    if _has(_GREETS, line):
+    if _has(_GREETS, line) or _has(_IN_ANOTHER_SCRIPT, line):
         return True
     if len(line.split()) < _FEWEST_WORDS or _has(_A_PROGRAM_ASKS, line):
         return False
-    return any(_has(form, line) for form in (_FIRST_PERSON, _QUESTION, _TELLS))
+    return any(_has(form, line) for form in (_FIRST_PERSON, _QUESTION, _TELLS, _TALKS, _LEADS_IN))
 
 
 def tells_an_end(line: str) -> bool:

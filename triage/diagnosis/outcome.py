@@ -62,6 +62,15 @@ _TYPED = (
     r"|docker |cd |"
     r"tar |git |\.{1,2}/[\w./-]+(?: |$)|export \w+=|python[\d.]* )"
     r"|^(?:\([\w.-]+\) ?)?[\w.-]+@[\w.-]+:[^$#]{0,80}[$#] \S|^(?:PS )?[A-Z]:\\[^>]{0,80}>\s?\S"
+    r"|^\s*(?:[A-Z_]+=\S+ +){1,6}(?:\S*/)?[a-z]\w+ |^(?:\([\w.-]+\) ?)?➜ "
+    r"|^\s*\w+(?:\.\w+)+\(.*\)\s*$|^\s*\w+(?:[.,] ?\w+)* = [\w.]+[(\[].*$"
+    r"|^(?:[A-Z]:)?[/\\]\S*python[\d.w]*(?:\.exe)? \S.*\.py\b.*$"
+)
+# What is typed at Python's own prompt: its words of failure are the person's.
+_TYPED_TO_PYTHON = r"^\s*(?:>>> |In \[\d+\]:)"
+# A program's line at the level of information. It may be as far as the program got, yet it frightens nobody.
+_INFORMS = (
+    r"^[\[(]?[\d:.,/ T+-]{8,32}[\])]?[ |:-]{0,4}(?:[\w.]+[ |:-]{1,4})?[\[(]?(?:INFO|DEBUG)\b|^\[?(?:INFO|DEBUG)[\]:|]"
 )
 # Work that has begun and of which nothing more is heard: it may be as far as the program got.
 _JUST_BEGUN = r"^(?:Epoch:? \d+(?:/\d+)?|(?i:(?:start|begin|train)\w*\b[^\n]{0,60}(?:\.\.\.|…)))$"
@@ -322,9 +331,10 @@ def _is_explained(lines: list[_Line], explained: Explained) -> bool:
     """
     others = [line for log, offset, line in lines if not explained.covers(log, offset)]
     own = [line for line in others if not patterns.compile(_PRINTED).search(line.strip())]
+    strange = [line for line in own if not patterns.compile(_INFORMS).search(line)]
     if not lines:
         return True  # the notice is quoted in a person's own sentence
-    if len(others) == len(lines) or 2 * len(own) > len(lines):
+    if len(others) == len(lines) or 2 * len(strange) > len(lines):
         return False
     if patterns.compile(_JUST_BEGUN).search(lines[-1][2].strip()):
         return False
@@ -355,7 +365,9 @@ def _is_a_folder(text: str, start: int, stop: int) -> bool:
 
 
 def _is_only_talk(line: str) -> bool:
-    """Whether a person wrote it without saying that anything failed, a form has it as a heading, or a program asks."""
-    if patterns.compile(_ASKS).search(line.strip()) or prose.is_of_a_form(line):
+    """Whether a person wrote it without saying that anything failed, a form has it as a heading, or a prompt stands before it."""
+    if any(patterns.compile(form).search(line.strip()) for form in (_ASKS, _TYPED_TO_PYTHON)):
+        return True
+    if prose.is_of_a_form(line):
         return True
     return prose.is_of_a_person(line) and not prose.says_that_it_fails(line)
