@@ -41,7 +41,8 @@ _FORM = (
     r"|gpu model\b[\w ]{0,20}|"
     r"mobile device\b[\w (),.]{0,60}|custom code|have i written\b[^:]{0,80}|exact command\b[^:]{0,30}"
     r"|installed (?:from|using)\b[^:]{0,60})"
-    r"[*_]* ?:(?: .{0,120})?$|^[\s>*_-]*(?:ubuntu|debian|centos|fedora|windows|mac ?os|linux)[\w .,()/-]{0,40}$"
+    r"[*_]* ?:(?: .{0,120})?$|^[\s>*_-]*(?:running (?:on|in|under) )?(?:a |my )?"
+    r"(?:ubuntu|debian|centos|fedora|windows|mac ?os|macbook|linux|google colab|colab|wsl)[\w .,()/-]{0,40}$"
     # any heading of Markdown, and a line of nothing but names and versions
     r"|^\s*#{2,6} [a-z][\w /,'()?&-]{0,80}:?$"
     r"|^[\s>*_-]*(?:tensorflow|tf|keras|pytorch|torch|jax|jaxlib|cuda|cudnn|python|numpy|nvidia driver|rtx|gtx)"
@@ -56,9 +57,10 @@ _FIRST_PERSON = (
 )
 # Words with which people talk to people.
 _TALKS = (
-    r"(?i)\b(?:wonder(?:ing)?|someone|anyone|anybody|somehow|strangely|weird\w*|confus(?:ed|ing)|appreciated?|kindly|"
+    r"(?i)\b(?:wonder(?:ing)?|someone|anyone|anybody|somehow|strangely|weird\w*|confus(?:ed|es|ing)|appreciated?|kindly|"
     r"hopefully|in advance|guys|folks|for some reason|any (?:thoughts|ideas?|suggestions?|clues?|hints?)|"
-    r"thank(?:s| you)|please help|help me|help pls|ofc|btw|fyi|"
+    r"thank(?:s| you)|please help|help me|help pls|ofc|btw|fyi|obviously|clearly|apparently|unfortunately|"
+    r"(?:too many|so many|a lot of|lots of|a bunch of) (?:\w+ )?(?:warnings?|messages?|errors?|lines)|"
     r"(?:is|are) (?:this|that|these|it) (?:ok|okay|normal|expected|fine|correct|a problem|an error|an issue))\b"
 )
 # How people announce what they paste: "the errors are as follows", "Got the following warning:".
@@ -69,6 +71,7 @@ _LEADS_IN = (
     r"[^\n]{0,120}\b(?:errors?|warnings?|messages?|logs?|outputs?|lines?|infos?|notices?|text|trace|information)\b"
     r"(?:[^\n:]{0,40}(?:as follows|following|below|like this|like that|comes? out|came out|appears?|appeared|pops? up"
     r"|shows? up|showed up)[\s.:]*$|[\"'`*)]*[^\n:]{0,30}:[\s`]*$)"
+    r"|^\W*(?:something )?like (?:this|so|that|below)\W*$|^\W*after \w+ing\b[^\n]{0,200}[,:]\s*$"
 )
 # Other scripts: programs speak English, the people who paste them do not always.
 _IN_ANOTHER_SCRIPT = r"[一-鿿ぁ-ヿ가-힣]{2}|[А-Яа-яЁё]{3,30}[\s,]{1,3}[А-Яа-яЁё]{2,30}"
@@ -81,7 +84,8 @@ _A_PROGRAM_ASKS = (
     r"(?i)did you (?:mean|forget)|is the server running|perhaps you|have you (?:forgotten|installed)|continue\?|\[y/n"
 )
 _TELLS = (
-    r"(?i)^\W*(?:(?:but|however|and|also|so|then|now|although|though|even though|anyway|still|afterwards),? ){0,2}"
+    r"(?i)^\W*(?:(?:but|however|and|also|so|then|now|although|though|even though|anyway|still|afterwards|presently"
+    r"|currently|recently|sometimes|always),? ){0,2}"
     r"(?:it|this|everything|the (?:[\w-]+ ){1,3}|[\w.()]+ )(?:\w+ ){0,2}?"
     r"(?:prints?|shows?|displays?|gives?|outputs?|says?|works|runs (?:fine|well|ok|okay|correctly|normally)|appears?|"
     r"keeps? (?:showing|printing|appearing)|is (?:annoying|only a warning|just a warning))\b"
@@ -90,16 +94,17 @@ _GREETS = (
     r"(?i)^\W*(?:hi|hello|hey|dear|thanks|thank you|thx|cheers|any help|please help|any ideas?)\b[\w ,'!.-]{0,60}$"
 )
 # What is said to have gone wrong, beyond the words that people use for any frightening line.
-_FAILS = (
+_BREAKS = (
     r"(?i)\b(?:fail(?:s|ed|ing|ures?)?|crash\w*|abort\w*|kill(?:s|ed)|die[sd]?|dying|dead|segfault\w*|seg fault\w*|"
     r"faults?|core dump\w*|hang\w*|hung|stuck|fr[eo]ez\w*|frozen|terminat\w+|quits?|exits?|exited|stop(?:s|ped)|"
-    r"restart\w*|cannot|can't|can not|cant|unable|not|\w+n't|never|nothing|exception|traceback|out of memory|oom|"
-    r"lost|corrupt\w*|NaN|wrong (?:result|output|value|answer|prediction)s?|no (?:output|result|response"
-    r"|gpu)s?)\b"
+    r"restart\w*|exception|traceback|out of memory|oom|"
+    r"lost|corrupt\w*|NaN|wrong (?:result|output|value|answer|prediction)s?|no (?:output|result|response)s?)\b"
     r"|崩溃|崩潰|闪退|閃退|退出|卡住|卡死|卡在|死机|死掉|挂了|掛了|无法|無法|不能|不了|失败|失敗|中断|中斷|没有反应|沒有反應|终止|終止|停止|不动|"
     r"重启|重啟|自动关闭|強制終了|落ち|固ま|止ま|できな|動かな|動作しな|クラッシュ|フリーズ|멈|죽|종료|실패|안 ?[되됩돼]|못"
     r"|падает|вылетает|упал|завис|не работает|не запуск|закрывается|прерыва"
 )
+# Words of a denial: what is denied may be that it works.
+_DENIES = r"(?i)\b(?:cannot|can't|can not|cant|unable|not|\w+n't|never|nothing|no gpus?)\b"
 # Words of a denial that say nothing about a failure.
 _NO_FAILURE = (
     r"(?i)\b(?:(?:do|did|does|am|is|are|was|were|has|have|should|could|would|ca|wo|must)(?:n't|n’t| not)"
@@ -109,12 +114,13 @@ _NO_FAILURE = (
     r"find (?:any|an|a|the|out|anything|much)|an? (?:error|problem|issue|bug|failure|crash)|any (?:errors?"
     r"|problems?|effect|"
     r"impact|influence)|crash|fail|hang|stop)"
-    r"|not sure|i'm not|nothing (?:crash|fail|break|is broken)\w*|(?:whether|if) (?:it|this|that|something"
+    r"|not sure|i'm not|nothing (?:crash|fail|break|is broken|to do with|serious|wrong)\w*|(?:whether|if) (?:it|this|that|something"
     r"|anything|there)"
     r" (?:is|was|went|has|will)?[^.?!]{0,40}|no (?:errors?|problems?|crash(?:es)?)"
     r"|without (?:any )?(?:errors?|problems?|crash\w*|fail\w*|issues?)|not (?:an?|the) (?:error|problem|bug)"
     r"|how (?:can|do|to|could|should) [^.?!]{0,30}(?:stop|prevent|avoid|silence|suppress|hide|disable)\b[^.?!]{0,40}"
-    r"|(?:n't|n’t|not)(?: (?:seem|appear)s?(?: to)?)? (?:be )?caus(?:e|ing) (?:any )?(?:problems?|issues?|errors?|trouble))"
+    r"|not (?:getting (?:it|this|that|what|why)|understanding))"
+    r"|(?:n't|n’t|\bnot)(?: (?:seem|appear)s?(?: to)?)? (?:be )?caus(?:e|ing) (?:any )?(?:problems?|issues?|errors?|trouble)"
     # A card that is not used is no failure: the program computes without it.
     r"|(?:\b(?:not|no|never|cannot|can't|can not|unable to|without|instead of|nothing)\b|n't\b|n’t\b)"
     r"[^.?!,;]{0,40}\b(?:gpus?|tpus?|cuda|graphics? cards?)\b"
@@ -180,7 +186,7 @@ def is_of_a_person(line: str) -> bool:
         return True
     if len(line.split()) < _FEWEST_WORDS or _has(_A_PROGRAM_ASKS, line):
         return False
-    return any(_has(form, line) for form in (_FIRST_PERSON, _QUESTION, _TELLS, _TALKS, _LEADS_IN))
+    return any(_has(form, line) for form in (_FIRST_PERSON, _QUESTION, _TELLS, _TALKS, _LEADS_IN, _WORKS))
 
 
 def tells_an_end(line: str) -> bool:
@@ -191,15 +197,21 @@ def tells_an_end(line: str) -> bool:
 
 
 def says_that_it_fails(line: str) -> bool:
-    """Whether a person's sentence speaks of something that went wrong, not only of a message."""
-    return _has(_FAILS, patterns.compile(_NO_FAILURE).sub("", line))
+    """Whether a person's sentence speaks of something that went wrong, or denies something, not only of a message."""
+    return says_that_it_breaks(line) or _has(_DENIES, patterns.compile(_NO_FAILURE).sub("", line))
+
+
+def says_that_it_breaks(line: str) -> bool:
+    """Whether a person's sentence has a word for a failure or an end, not only a denial."""
+    return _has(_BREAKS, patterns.compile(_NO_FAILURE).sub("", line))
 
 
 def says_that_it_works(line: str) -> bool:
     """Whether a person says that it works all the same, here and now."""
     for sentence in line.replace("! ", ". ").replace("? ", ". ").split(". "):
         rest = patterns.compile(_NO_FAILURE).sub("", sentence)
-        if _has(_WORKS, sentence) and not _has(_ELSEWHERE, rest) and not _has(_FAILS, rest):
+        fails = _has(_BREAKS, rest) or _has(_DENIES, rest)
+        if _has(_WORKS, sentence) and not _has(_ELSEWHERE, rest) and not fails:
             return True
     return False
 
