@@ -100,7 +100,8 @@ _BREAKS = (
     r"restart\w*|exception|traceback|out of memory|oom|"
     r"lost|corrupt\w*|NaN|wrong (?:result|output|value|answer|prediction)s?|no (?:output|result|response)s?)\b"
     r"|崩溃|崩潰|闪退|閃退|退出|卡住|卡死|卡在|死机|死掉|挂了|掛了|无法|無法|不能|不了|失败|失敗|中断|中斷|没有反应|沒有反應|终止|終止|停止|不动|"
-    r"重启|重啟|自动关闭|強制終了|落ち|固ま|止ま|できな|動かな|動作しな|クラッシュ|フリーズ|멈|죽|종료|실패|안 ?[되됩돼]|못"
+    r"重启|重啟|自动关闭|強制終了|落ち|固ま|止ま|できな|動かな|動作しな|クラッシュ|フリーズ|멈|죽|종료|실패"
+    r"|안 ?[되됩돼]|못"
     r"|падает|вылетает|упал|завис|не работает|не запуск|закрывается|прерыва"
 )
 # Words of a denial: what is denied may be that it works.
@@ -114,18 +115,21 @@ _NO_FAILURE = (
     r"find (?:any|an|a|the|out|anything|much)|an? (?:error|problem|issue|bug|failure|crash)|any (?:errors?"
     r"|problems?|effect|"
     r"impact|influence)|crash|fail|hang|stop)"
-    r"|not sure|i'm not|nothing (?:crash|fail|break|is broken|to do with|serious|wrong)\w*|(?:whether|if) (?:it|this|that|something"
+    r"|not sure|i'm not|nothing (?:crash|fail|break|is broken|to do with|serious|wrong)\w*|(?:whether|if) (?:it"
+    r"|this|that|something"
     r"|anything|there)"
     r" (?:is|was|went|has|will)?[^.?!]{0,40}|no (?:errors?|problems?|crash(?:es)?)"
     r"|without (?:any )?(?:errors?|problems?|crash\w*|fail\w*|issues?)|not (?:an?|the) (?:error|problem|bug)"
     r"|how (?:can|do|to|could|should) [^.?!]{0,30}(?:stop|prevent|avoid|silence|suppress|hide|disable)\b[^.?!]{0,40}"
     r"|not (?:getting (?:it|this|that|what|why)|understanding))"
-    r"|(?:n't|n’t|\bnot)(?: (?:seem|appear)s?(?: to)?)? (?:be )?caus(?:e|ing) (?:any )?(?:problems?|issues?|errors?|trouble)"
+    r"|(?:n't|n’t|\bnot)(?: (?:seem|appear)s?(?: to)?)? (?:be )?caus(?:e|ing) (?:any )?(?:problems?|issues?|errors?"
+    r"|trouble)"
     # A card that is not used is no failure: the program computes without it.
     r"|(?:\b(?:not|no|never|cannot|can't|can not|unable to|without|instead of|nothing)\b|n't\b|n’t\b)"
     r"[^.?!,;]{0,40}\b(?:gpus?|tpus?|cuda|graphics? cards?)\b"
     r"|\b(?:gpus?|tpus?|cuda|graphics? card)\b[^.?!;]{0,30}(?:\b(?:not|never)|n't|n’t)(?: being)?"
-    r" (?:used?|utili[sz]ed?|detect\w*|found|find\w*|recogni[sz]\w+|visible|available|listed|seen|working|work|enabled)\b"
+    r" (?:used?|utili[sz]ed?|detect\w*|found|find\w*|recogni[sz]\w+|visible|available|listed|seen|working|work"
+    r"|enabled)\b"
     r"|(?:没有?|沒有?|不能|无法|無法|未)[^，。,.]{0,10}(?:GPU|gpu|显卡|cuda|CUDA)"
     r"|(?:GPU|gpu|显卡)[^，。,.]{0,8}(?:没有?|沒有?|不能|无法|未)(?:被)?(?:使用|用到?|识别|调用|检测)"
 )
@@ -138,7 +142,8 @@ _ENDS = (
     r"|\bnothing (?:\w+ ){0,2}(?:printed|happens|happened|shown|comes|appears|more|after)\b"
 )
 _WELL = (
-    r"(?:fine|well|correctly|ok(?:ay)?|great|perfectly|normal(?:ly)?|as (?:expected|usual)|properly|successfully|anyway|"
+    r"(?:fine|well|correctly|ok(?:ay)?|great|perfectly|normal(?:ly)?|as (?:expected|usual)|properly|successfully"
+    r"|anyway|"
     r"smoothly|al(?:l )?right|without (?:any )?(?:problems?|issues?|errors?))"
 )
 _WORKS = (

@@ -371,7 +371,7 @@ def _is_a_folder(text: str, start: int, stop: int) -> bool:
 
 
 def _is_only_talk(line: str, works: Place | None) -> bool:
-    """Whether a person wrote it without saying that anything failed, a form has it as a heading, or a prompt stands before it."""
+    """Whether it says nothing of a failure: a person's words, a form's heading, or what stands behind a prompt."""
     if any(patterns.compile(form).search(line.strip()) for form in (_ASKS, _TYPED_TO_PYTHON)):
         return True
     if prose.is_of_a_form(line):

@@ -50,7 +50,10 @@ def _extract(*lines: str) -> Environment:
         ("objc[1306]: +[__NSPlaceholderDate initialize] may have been in progress", "macos"),
         ('  File "/gpfs/data/env/lib/python3.6/site-packages/foo/x.py", line 6', "linux"),
         ("E external/local_xla/xla/stream_executor/cuda/cuda_dnn.cc:9261] Unable to register cuDNN factory", "linux"),
-        ("E tensorflow/core/platform/windows/subprocess.cc:287] Call to CreateProcess failed. Error code: 2", "windows"),
+        (
+            "E tensorflow/core/platform/windows/subprocess.cc:287] Call to CreateProcess failed. Error code: 2",
+            "windows",
+        ),
         ("I'm on Windows with the newest driver", "windows"),
         ("OS: macOS 15\n[+] Building 95.4s (15/23)    docker:desktop-linux", "linux"),
         ("It runs fine in Google Colab", None),

@@ -28,7 +28,8 @@ _SYSTEMS: tuple[tuple[OS, str], ...] = (
         r"|\bMPS backend out of memory|^Metal device set to|\bmetal_plugin\b"
         r"|\bEXC_BAD_ACCESS\b|\] on darwin\b|\bplatform darwin\b|\bon my (?:[Mm]ac|imac|iMac)\b|(?i:\bmacos\b)"
         # its shells print the number of a signal; its Objective-C and its heap speak with their own names
-        r"|\b(?:Segmentation fault: 11|Abort trap: 6|Illegal instruction: 4|Killed: 9|Bus error: 10|Trace/BPT trap: 5)\b"
+        r"|\b(?:Segmentation fault: 11|Abort trap: 6|Illegal instruction: 4|Killed: 9|Bus error: 10"
+        r"|Trace/BPT trap: 5)\b"
         r"|^objc\[\d+\]: |\bmalloc: (?:\*\*\*|Incorrect checksum)|\bFailed to get CPU frequency: 0 Hz",
     ),
     (
@@ -38,7 +39,8 @@ _SYSTEMS: tuple[tuple[OS, str], ...] = (
         r"|\bcore dumped\b|cannot open shared object file|\bGLIBC(?:XX)?_\d"
         r"|\bdouble free or corruption|\b(?:free|malloc|munmap_chunk)\(\): "
         r"|\bProcessGroupNCCL\b|\bapt(?:-get)? install\b|^[\w.-]+@[\w.-]+:[~/][^\n$#]{0,200}[$#] |\bRLIMIT_NPROC\b"
-        r"|\] on linux\b|\bplatform linux\b|\b(?i:on) linux\b|\[GCC (?:[5-9]|1\d)\.\d|\blinux[-/](?:x86|amd64|arm64|aarch64)"
+        r"|\] on linux\b|\bplatform linux\b|\b(?i:on) linux\b|\[GCC (?:[5-9]|1\d)\.\d|\blinux[-/](?:x86|amd64|arm64"
+        r"|aarch64)"
         r"|\bColab\b|(?:^|[\s\"'(=:,>])/(?:gpfs|mnt|data\d?|scratch|workspace|storage|raid|nfs|lustre|lib64|opt/conda"
         r"|tensorflow-[12]\.[\d.]+)/\w|~/\.local/lib/"
         # how bash tells an end, where macOS would add a number; the C library, the scheduler, containers
@@ -47,7 +49,8 @@ _SYSTEMS: tuple[tuple[OS, str], ...] = (
         r"|\bslurmstepd\b|\bOOMKilled\b|\bkubectl \w|\bdocker(?:-compose)? (?:run|exec|compose|inspect|build|up|-f)\b"
         r"|\bqemu: uncaught target signal\b|\bNCCL (?:INFO|WARN)\b|\bread from SysFS\b"
         # TensorFlow 2.11 and newer, and JAX, have CUDA on Linux only; TensorRT was never in another build
-        r"|\b(?:xla|local_xla)/stream_executor/cuda/cuda_\w+\.cc|^E0000 00:00:[\d.]+ +\d+ cuda_\w+\.cc|\bTF-TRT Warning: ",
+        r"|\b(?:xla|local_xla)/stream_executor/cuda/cuda_\w+\.cc|^E0000 00:00:[\d.]+ +\d+ cuda_\w+\.cc"
+        r"|\bTF-TRT Warning: ",
     ),
 )
 # Linux inside Windows or macOS: the machine has the traces of both, the program ran on Linux.

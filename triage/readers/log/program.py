@@ -122,7 +122,8 @@ _WRITTEN: tuple[_Row, ...] = (
         r"\baten[/\\]src[/\\]|\bATen[/\\]\w|\bc10[/\\](?:core|cuda|util)[/\\]|\btorch[/\\]csrc[/\\]|PYTORCH_CUDA_ALLOC_CONF"
         r"|TORCH_USE_CUDA_DSA|THCudaCheck|reserved in total by PyTorch|allocated by PyTorch|[/\\]pytorch[/\\]"
         r"|Compile with `TORCH_|\bPYTORCH_[A-Z]\w+=|PYTORCH_MPS_HIGH_WATERMARK|\bc10d?::[A-Z]|\btorch\.Size\(\["
-        r"|Torch not compiled with CUDA|\bTorch was not compiled with |`torch\.[\w.]+\([^`\n]*` is deprecated|\btorch\.distributed\.elastic\b",
+        r"|Torch not compiled with CUDA|\bTorch was not compiled with |`torch\.[\w.]+\([^`\n]*` is deprecated"
+        r"|\btorch\.distributed\.elastic\b",
     ),
     (
         "pytorch",  # Lightning, which exists for it alone
