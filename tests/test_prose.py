@@ -75,6 +75,7 @@ def test_a_failure_is_no_heading(line: str) -> None:
         "Why does this crash?",
         "I get no output",
         "My program does not start",
+        "I got this message, and then it halted.",
         "程序运行到这里就崩溃了",
         "会一直卡在这里",
     ],

@@ -97,7 +97,7 @@ _GREETS = (
 _BREAKS = (
     r"(?i)\b(?:fail(?:s|ed|ing|ures?)?|crash\w*|abort\w*|kill(?:s|ed)|die[sd]?|dying|dead|segfault\w*|seg fault\w*|"
     r"faults?|core dump\w*|hang\w*|hung|stuck|fr[eo]ez\w*|frozen|terminat\w+|quits?|exits?|exited|stop(?:s|ped)|"
-    r"restart\w*|exception|traceback|out of memory|oom|"
+    r"restart\w*|halt(?:s|ed)?|exception|traceback|out of memory|oom|"
     r"lost|corrupt\w*|NaN|wrong (?:result|output|value|answer|prediction)s?|no (?:output|result|response)s?)\b"
     r"|崩溃|崩潰|闪退|閃退|退出|卡住|卡死|卡在|死机|死掉|挂了|掛了|无法|無法|不能|不了|失败|失敗|中断|中斷|没有反应|沒有反應|终止|終止|停止|不动|"
     r"重启|重啟|自动关闭|強制終了|落ち|固ま|止ま|できな|動かな|動作しな|クラッシュ|フリーズ|멈|죽|종료|실패"
@@ -137,7 +137,7 @@ _NO_FAILURE = (
 _ENDS = (
     r"(?i)\b(?:it|this|which|program|script|code|window|console|terminal|server|process|python|notebook|kernel|app|"
     r"application|training|everything|session|job|computer|machine)\b(?:,? \w+){0,3}? "
-    r"(?:quits?|closes|closed|exits|exited|stops|stopped|ends|ended|disappears?|disappeared|vanish\w*|is gone|was gone|"
+    r"(?:quits?|halts|halted|closes|closed|exits|exited|stops|stopped|ends|ended|disappears?|disappeared|vanish\w*|is gone|was gone|"
     r"goes (?:down|away|dark)|went (?:down|away|dark)|shuts? down|terminates|reboots?|rebooted)\b"
     r"|\bnothing (?:\w+ ){0,2}(?:printed|happens|happened|shown|comes|appears|more|after)\b"
 )
