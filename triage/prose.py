@@ -137,7 +137,8 @@ _NO_FAILURE = (
 _ENDS = (
     r"(?i)\b(?:it|this|which|program|script|code|window|console|terminal|server|process|python|notebook|kernel|app|"
     r"application|training|everything|session|job|computer|machine)\b(?:,? \w+){0,3}? "
-    r"(?:quits?|halts|halted|closes|closed|exits|exited|stops|stopped|ends|ended|disappears?|disappeared|vanish\w*|is gone|was gone|"
+    r"(?:quits?|halts|halted|closes|closed|exits|exited|stops|stopped|ends|ended|disappears?|disappeared"
+    r"|vanish\w*|is gone|was gone|"
     r"goes (?:down|away|dark)|went (?:down|away|dark)|shuts? down|terminates|reboots?|rebooted)\b"
     r"|\bnothing (?:\w+ ){0,2}(?:printed|happens|happened|shown|comes|appears|more|after)\b"
 )
