@@ -120,11 +120,18 @@ _WRITTEN: tuple[_Row, ...] = (
     ),
     (
         "pytorch",
-        ("ATen", "c10", "torch", "PyTorch", "PYTORCH", "TORCH_", "THC"),
+        ("ATen", "c10", "torch", "PyTorch", "PYTORCH", "TORCH_", "THC", "Torch was not"),
         r"\baten[/\\]src[/\\]|\bATen[/\\]\w|\bc10[/\\](?:core|cuda|util)[/\\]|\btorch[/\\]csrc[/\\]|PYTORCH_CUDA_ALLOC_CONF"
         r"|TORCH_USE_(?:CUDA|HIP)_DSA|THCudaCheck|reserved in total by PyTorch|allocated by PyTorch|[/\\]pytorch[/\\]"
         r"|Compile with `TORCH_|\bPYTORCH_[A-Z]\w+=|PYTORCH_MPS_HIGH_WATERMARK|\bc10d?::[A-Z]|\btorch\.Size\(\["
-        r"|Torch not compiled with CUDA|`torch\.[\w.]+\([^`\n]*` is deprecated|\btorch\.distributed\.elastic\b",
+        r"|Torch not compiled with CUDA|\bTorch was not compiled with |`torch\.[\w.]+\([^`\n]*` is deprecated"
+        r"|\btorch\.distributed\.elastic\b",
+    ),
+    (
+        "pytorch",  # Lightning, which exists for it alone
+        (" available: ", "LOCAL_RANK: ", "Trainer.fit"),
+        r"\b[GTH]PU available: (?:True|False)[^\n]{0,20}, us(?:ed|ing): |\bLOCAL_RANK: \d+ - CUDA_VISIBLE_DEVICES: "
+        r"|`Trainer\.fit` stopped: ",
     ),
     (
         "pytorch",  # the sentences of its memory, its checkpoints and its processes
@@ -561,7 +568,7 @@ _NAMES: tuple[tuple[Framework, tuple[str, ...]], ...] = (
     ("jax", ("jaxlib", "JAX", "import jax", "jax.")),
     ("onnxruntime", ("onnxruntime", "ONNX Runtime", "OnnxRuntime")),
     ("mxnet", ("mxnet", "MXNet")),
-    ("paddle", ("paddlepaddle", "PaddlePaddle", "paddleocr", "PaddleOCR")),
+    ("paddle", ("paddlepaddle", "PaddlePaddle", "paddleocr", "PaddleOCR", "PaddleDetection", "ppdet")),
     ("caffe", ("caffe", "Caffe")),
     ("darknet", ("darknet", "Darknet")),
     ("theano", ("theano", "Theano")),
@@ -611,11 +618,11 @@ _LIKELY: tuple[_Row, ...] = (
     ),
     (
         "tensorflow",
-        ("TF", "tf", "rasa "),
+        ("TF", "tf", "rasa ", "when initializing TF", "Some layers of TF"),
         r"\b(?:TF|tf)[ -]?v?[12]\.\d|\bTF (?:raises|crashes|Serving|Lite|import|version)\b|\bTFTrain(?:er|ing\w+)\b"
         r"|\btf\.(?:function|data|nn|Session|Graph|Variable|constant|config|compat|train|GradientTape|image|io|lite"
         r"|saved_model|distribute|random|linalg|matmul|reshape|cast|contrib|convert_to_tensor|py_func)\b"
-        r"|\brasa (?:train|run|shell|test)\b",
+        r"|\brasa (?:train|run|shell|test)\b|when initializing TF[A-Z]\w+:|Some (?:layers|weights) of TF[A-Z]\w+ were",
     ),
     (
         "pytorch",
@@ -629,12 +636,16 @@ _LIKELY: tuple[_Row, ...] = (
             "torch ",
             "torch-",
             "when initializing ",
+            "were not initialized from",
+            "with gradient checkpointing",
             "torchrun",
         ),
         r"\bRuntimeError: (?:CUDA|[Cc]uDNN) error: |\bloss\.backward\(\)|\boptimizer\.zero_grad\("
         r"|\bcuda runtime error \(\d+\) : |^\[rank\d+\]:|^torch +\d+\.\d"
         r"|^torch-(?:geometric|scatter|sparse|cluster)\b|\btorchrun\b"
-        r"|when initializing (?:[A-EG-SU-Z]|T[a-z5]|F[a-km-z])\w+(?:Model|For\w+):",
+        r"|when initializing (?:[A-EG-SU-Z]|T[a-z5]|F[a-km-z])\w+(?:Model|For\w+):"
+        r"|Some weights of (?:[A-EG-SU-Z]|T[a-z5]|F[a-km-z])\w+ were not initialized from"
+        r"|is incompatible with gradient checkpointing\b",
     ),
     (
         "pytorch",  # programs
