@@ -91,6 +91,8 @@ def test_a_text_shows_language_and_framework(text: str, language: str | None, fr
         ("InvalidArgumentError (see above for traceback): Incompatible shapes: [2,3] vs. [2,4]", "tensorflow"),
         ("InvalidArgumentError: Input to reshape is a tensor with 6 values, but the shape has 8", "tensorflow"),
         ("ValueError: Shapes are [2,4] and [8,4]. for 'Assign' (op: 'Assign') with input shapes: [2,4]", "tensorflow"),
+        ("Value passed to parameter 'shape' has DataType float32 not in list of allowed values: int32", "tensorflow"),
+        ("Not found: Key conv1/weights not found in checkpoint", "tensorflow"),
         ("it stops with a ResourceExhaustedError after one epoch", "tensorflow"),
         ("InvalidArgumentError                Traceback (most recent call last)", "tensorflow"),
         ("TF raises an error: DLL load failed", "tensorflow"),

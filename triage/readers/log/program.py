@@ -100,11 +100,14 @@ _WRITTEN: tuple[_Row, ...] = (
             'Tensor("',
             "root error(s) found",
             "Could not load dynamic library",
+            "not in list of allowed values",
+            "not found in checkpoint",
         ),
         r"\w+Error \(see above for traceback\)|\bConcatOp : |Received a label value of \S+ which is outside the valid"
         r"|\(op: '\w+'\) with input shapes|Assign requires shapes of both tensors|Input to reshape is a tensor with \d"
         r"|\blogits and labels must be |\bTensor\(\"[^\"\n]{1,200}:\d+\", shape=|^\d+ root error\(s\) found"
-        r"|\b\w+Error: +\d+ root error\(s\) found|Could not load dynamic library '[^'\n]+'; dlerror",
+        r"|\b\w+Error: +\d+ root error\(s\) found|Could not load dynamic library '[^'\n]+'; dlerror"
+        r"|has DataType \w+ not in list of allowed values|\bKey \S+ not found in checkpoint",
     ),
     (
         "jax",
