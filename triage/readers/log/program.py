@@ -102,12 +102,17 @@ _WRITTEN: tuple[_Row, ...] = (
             "Could not load dynamic library",
             "not in list of allowed values",
             "not found in checkpoint",
+            "The Session graph is empty",
+            "uninitialized value",
+            "'predict_",
         ),
         r"\w+Error \(see above for traceback\)|\bConcatOp : |Received a label value of \S+ which is outside the valid"
         r"|\(op: '\w+'\) with input shapes|Assign requires shapes of both tensors|Input to reshape is a tensor with \d"
         r"|\blogits and labels must be |\bTensor\(\"[^\"\n]{1,200}:\d+\", shape=|^\d+ root error\(s\) found"
         r"|\b\w+Error: +\d+ root error\(s\) found|Could not load dynamic library '[^'\n]+'; dlerror"
-        r"|has DataType \w+ not in list of allowed values|\bKey \S+ not found in checkpoint",
+        r"|has DataType \w+ not in list of allowed values|\bKey \S+ not found in checkpoint"
+        r"|The Session graph is empty\.|Attempting to use uninitialized value \w"
+        r"|'(?:Sequential|Functional|Model)' object has no attribute 'predict_(?:classes|proba)'",
     ),
     (
         "jax",
@@ -121,7 +126,7 @@ _WRITTEN: tuple[_Row, ...] = (
     ),
     (
         "pytorch",
-        ("ATen", "c10", "torch", "PyTorch", "PYTORCH", "THC"),
+        ("ATen", "c10", "torch", "Torch not", "PyTorch", "PYTORCH", "THC"),
         r"\baten[/\\]src[/\\]|\bATen[/\\]\w|\bc10[/\\](?:core|cuda|util)[/\\]|\btorch[/\\]csrc[/\\]|PYTORCH_CUDA_ALLOC_CONF"
         r"|TORCH_USE_CUDA_DSA|THCudaCheck|reserved in total by PyTorch|allocated by PyTorch|[/\\]pytorch[/\\]"
         r"|Compile with `TORCH_|\bPYTORCH_[A-Z]\w+=|PYTORCH_MPS_HIGH_WATERMARK|\bc10d?::[A-Z]|\btorch\.Size\(\["
