@@ -102,6 +102,8 @@ def test_a_text_shows_language_and_framework(text: str, language: str | None, fr
         ("RuntimeError: MPS backend out of memory (MPS allocated: 8.02 GB", "pytorch"),
         ("RuntimeError: mat1 and mat2 shapes cannot be multiplied (8x2 and 4x8)", "pytorch"),
         ("RuntimeError: Error(s) in loading state_dict for Net:", "pytorch"),
+        ("Expected object of scalar type Long but got scalar type Int for argument #2 'target'", "pytorch"),
+        ("RuntimeError: operator torchvision::nms does not exist", "pytorch"),
         ("RuntimeError: DataLoader worker (pid 71) is killed by signal: Killed.", "pytorch"),
         ("RuntimeError: DataLoader worker (pid(s) 71, 72) exited unexpectedly", "pytorch"),
         ("[rank1]:[E626 ProcessGroupNCCL.cpp:616] [Rank 1] Watchdog caught collective operation timeout", "pytorch"),

@@ -163,12 +163,15 @@ _WRITTEN: tuple[_Row, ...] = (
             "does not require grad",
             "and weight type",
             "expected scalar type",
+            "object of scalar type",
+            "torchvision::",
             "backward through the graph",
         ),
         r"\bmat1 and mat2 (?:shapes|must have)|Expected all tensors to be on the same device|The size of tensor a \(\d"
         r"|Sizes of tensors must match except in dim|stack expects each tensor to be equal size"
         r"|variables needed for gradient computation|of tensors does not require grad"
         r"|Input type \([^)\n]{1,60}\) and weight type|expected scalar type \w+ but found"
+        r"|Expected object of scalar type \w+ but got|No such operator torchvision::|operator torchvision::\w+ does not"
         r"|Trying to backward through the graph a second time",
     ),
     (
