@@ -19,7 +19,7 @@ _LAST_LINE = (
     r"^(?:E\s{3,})?((?:[A-Za-z_]\w*\.)*_?[A-Z]\w*"
     r"(?:Error|Exception|Interrupt|Exit|Exceeded|Group|Pool|Loss|It))(?:: ?(.*))?$"
 )
-# AWS Lambda prints what an import raised behind the name of the handler, and its class not at all. It may stand in JSON.
+# AWS Lambda prints what an import raised behind the name of the handler, without its class, and often within JSON.
 _NOT_IMPORTED = "Unable to import module '"
 _LAMBDA_LINE = r"Unable to import module '[\w./-]{1,200}': (?P<message>[^\"\n]+)"
 _ANY_LAST_LINE = r"^((?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)(?:: ?(.*))?$"
