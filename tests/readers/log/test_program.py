@@ -233,3 +233,10 @@ def test_the_report_has_it_in_every_format() -> None:
     assert "**program**: Python with PyTorch" in markdown.render(report)
     written = json_report.as_dict(report)["crash"]["program"]
     assert (written["language"], written["framework"], written["because"][0]["line"]) == ("python", "pytorch", 3)
+
+
+def test_what_a_worker_of_torchserve_prints_stands_behind_its_prefix() -> None:
+    prefix = "2022-11-16T23:57:50,418 [WARN ] W-9000-digits_1.0-stderr MODEL_LOG - "
+    lines = ("Traceback (most recent call last):", '  File "a.py", line 1, in <module>', "KeyError: 'digits'")
+    report = triage.analyze("\n".join(prefix + line for line in lines).encode())
+    assert [error.type for error in report.crash.exceptions] == ["KeyError"]
