@@ -117,6 +117,8 @@ def test_a_text_shows_language_and_framework(text: str, language: str | None, fr
         ("InvalidArgumentError (see above for traceback): Incompatible shapes: [2,3] vs. [2,4]", "tensorflow"),
         ("InvalidArgumentError: Input to reshape is a tensor with 6 values, but the shape has 8", "tensorflow"),
         ("ValueError: Shapes are [2,4] and [8,4]. for 'Assign' (op: 'Assign') with input shapes: [2,4]", "tensorflow"),
+        ("Value passed to parameter 'shape' has DataType float32 not in list of allowed values: int32", "tensorflow"),
+        ("Not found: Key conv1/weights not found in checkpoint", "tensorflow"),
         ("it stops with a ResourceExhaustedError after one epoch", "tensorflow"),
         ("InvalidArgumentError                Traceback (most recent call last)", "tensorflow"),
         ("TF raises an error: DLL load failed", "tensorflow"),
@@ -126,6 +128,8 @@ def test_a_text_shows_language_and_framework(text: str, language: str | None, fr
         ("RuntimeError: MPS backend out of memory (MPS allocated: 8.02 GB", "pytorch"),
         ("RuntimeError: mat1 and mat2 shapes cannot be multiplied (8x2 and 4x8)", "pytorch"),
         ("RuntimeError: Error(s) in loading state_dict for Net:", "pytorch"),
+        ("Expected object of scalar type Long but got scalar type Int for argument #2 'target'", "pytorch"),
+        ("RuntimeError: operator torchvision::nms does not exist", "pytorch"),
         ("RuntimeError: DataLoader worker (pid 71) is killed by signal: Killed.", "pytorch"),
         ("RuntimeError: DataLoader worker (pid(s) 71, 72) exited unexpectedly", "pytorch"),
         ("[rank1]:[E626 ProcessGroupNCCL.cpp:616] [Rank 1] Watchdog caught collective operation timeout", "pytorch"),
@@ -255,3 +259,10 @@ def test_the_report_has_it_in_every_format() -> None:
     assert "**program**: Python with PyTorch" in markdown.render(report)
     written = json_report.as_dict(report)["crash"]["program"]
     assert (written["language"], written["framework"], written["because"][0]["line"]) == ("python", "pytorch", 3)
+
+
+def test_what_a_worker_of_torchserve_prints_stands_behind_its_prefix() -> None:
+    prefix = "2022-11-16T23:57:50,418 [WARN ] W-9000-digits_1.0-stderr MODEL_LOG - "
+    lines = ("Traceback (most recent call last):", '  File "a.py", line 1, in <module>', "KeyError: 'digits'")
+    report = triage.analyze("\n".join(prefix + line for line in lines).encode())
+    assert [error.type for error in report.crash.exceptions] == ["KeyError"]

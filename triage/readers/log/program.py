@@ -101,12 +101,20 @@ _WRITTEN: tuple[_Row, ...] = (
             "root error(s) found",
             "Could not load dynamic library",
             "GpuLaunchKernel",
+            "not in list of allowed values",
+            "not found in checkpoint",
+            "The Session graph is empty",
+            "uninitialized value",
+            "'predict_",
         ),
         r"\w+Error \(see above for traceback\)|\bConcatOp : |Received a label value of \S+ which is outside the valid"
         r"|\(op: '\w+'\) with input shapes|Assign requires shapes of both tensors|Input to reshape is a tensor with \d"
         r"|\blogits and labels must be |\bTensor\(\"[^\"\n]{1,200}:\d+\", shape=|^\d+ root error\(s\) found"
         r"|\b\w+Error: +\d+ root error\(s\) found|Could not load dynamic library '[^'\n]+'; dlerror"
-        r"|Non-OK-status: GpuLaunchKernel",
+        r"|Non-OK-status: GpuLaunchKernel"
+        r"|has DataType \w+ not in list of allowed values|\bKey \S+ not found in checkpoint"
+        r"|The Session graph is empty\.|Attempting to use uninitialized value \w"
+        r"|'(?:Sequential|Functional|Model)' object has no attribute 'predict_(?:classes|proba)'",
     ),
     (
         "jax",
@@ -120,7 +128,7 @@ _WRITTEN: tuple[_Row, ...] = (
     ),
     (
         "pytorch",
-        ("ATen", "c10", "torch", "PyTorch", "PYTORCH", "TORCH_", "THC", "Torch was not"),
+        ("ATen", "c10", "torch", "PyTorch", "PYTORCH", "TORCH_", "THC", "Torch was not", "Torch not"),
         r"\baten[/\\]src[/\\]|\bATen[/\\]\w|\bc10[/\\](?:core|cuda|util)[/\\]|\btorch[/\\]csrc[/\\]|PYTORCH_CUDA_ALLOC_CONF"
         r"|TORCH_USE_(?:CUDA|HIP)_DSA|THCudaCheck|reserved in total by PyTorch|allocated by PyTorch|[/\\]pytorch[/\\]"
         r"|Compile with `TORCH_|\bPYTORCH_[A-Z]\w+=|PYTORCH_MPS_HIGH_WATERMARK|\bc10d?::[A-Z]|\btorch\.Size\(\["
@@ -168,12 +176,15 @@ _WRITTEN: tuple[_Row, ...] = (
             "does not require grad",
             "and weight type",
             "expected scalar type",
+            "object of scalar type",
+            "torchvision::",
             "backward through the graph",
         ),
         r"\bmat1 and mat2 (?:shapes|must have)|Expected all tensors to be on the same device|The size of tensor a \(\d"
         r"|Sizes of tensors must match except in dim|stack expects each tensor to be equal size"
         r"|variables needed for gradient computation|of tensors does not require grad"
         r"|Input type \([^)\n]{1,60}\) and weight type|expected scalar type \w+ but found"
+        r"|Expected object of scalar type \w+ but got|No such operator torchvision::|operator torchvision::\w+ does not"
         r"|Trying to backward through the graph a second time",
     ),
     (
