@@ -48,11 +48,13 @@ _SYSTEMS: tuple[tuple[OS, str], ...] = (
         r"|^Killed *$|: line \d+: +\d+ (?:Killed|Aborted|Segmentation fault|Illegal instruction|Bus error) "
         r"|\b__libc_start\w*_main\b|\btcmalloc: large alloc\b|\bterminate called after throwing an instance of\b"
         r"|\bslurmstepd\b|\bOOMKilled\b|\bkubectl \w|\bdocker(?:-compose)? (?:run|exec|compose|inspect|build|up|-f)\b"
-        r"|\bqemu: uncaught target signal\b|\bNCCL (?:INFO|WARN)\b|\bread from SysFS\b"
-        # TensorFlow 2.11 and newer, and JAX, have CUDA on Linux only; TensorRT was never in another build
-        r"|\b(?:xla|local_xla)/stream_executor/cuda/cuda_\w+\.cc|^E0000 00:00:[\d.]+ +\d+ cuda_\w+\.cc"
-        r"|\bTF-TRT Warning: ",
+        r"|\bqemu: uncaught target signal\b|\bNCCL (?:INFO|WARN)\b|\bread from SysFS\b",
     ),
+)
+# What only builds for Linux print, for where nothing else shows the system: TensorFlow 2.11 and newer, and JAX, have CUDA
+# there only, and TensorRT was never in another build.
+_LINUX_BUILD = (
+    r"\b(?:xla|local_xla)/stream_executor/cuda/cuda_\w+\.cc|^E0000 00:00:[\d.]+ +\d+ cuda_\w+\.cc|\bTF-TRT Warning: "
 )
 # Linux inside Windows or macOS: the machine has the traces of both, the program ran on Linux.
 _LINUX_INSIDE = r"/mnt/[c-z]/\w|microsoft-standard|\bWSL ?2?\b|\bdocker:desktop-linux\b"
@@ -150,7 +152,9 @@ def _system(text: str) -> OS | None:
         return "linux"
     counts = {name: sum(1 for _ in patterns.compile(pattern).finditer(text)) for name, pattern in _SYSTEMS}
     name = max(counts, key=lambda key: counts[key])
-    return name if counts[name] else None
+    if counts[name]:
+        return name
+    return "linux" if patterns.compile(_LINUX_BUILD).search(text) else None
 
 
 def _libraries(text: str) -> tuple[Library, ...]:
