@@ -74,12 +74,60 @@ def test_a_failure_is_no_heading(line: str) -> None:
         "I think it failed",
         "Why does this crash?",
         "I get no output",
-        "My GPU is not found",
+        "My program does not start",
+        "I got this message, and then it halted.",
+        "程序运行到这里就崩溃了",
+        "会一直卡在这里",
     ],
 )
 def test_what_a_person_says_went_wrong(line: str) -> None:
     assert prose.says_that_it_fails(line)
     assert not prose.says_that_it_works(line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "My GPU is not found",
+        "Why is it not using my GPU?",
+        "I have a GPU, why it's not finding it?",
+        "The GPU isn't being used during training",
+        "It doesn't seem to be causing any problems other than the warning",
+        "请问为什么没有使用GPU",
+    ],
+)
+def test_a_card_that_is_not_used_is_no_failure(line: str) -> None:
+    assert not prose.says_that_it_fails(line)
+
+
+@pytest.mark.parametrize("line", ["It does not use the GPU and then it crashes", "The GPU is not found, so it exits"])
+def test_a_failure_beside_an_unused_card_is_one(line: str) -> None:
+    assert prose.says_that_it_fails(line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "The errors are as follows",
+        "Got the following error:",
+        'Here the complete "Warning":',
+        "Produces an ominous warning:",
+        "After updating the library to the latest version,",
+        "too many warnings after the import",
+        "运行的时候，出现这个错误，请问怎么解决",
+        "Just wondering if someone can explain the following",
+    ],
+)
+def test_how_people_announce_what_they_paste(line: str) -> None:
+    assert prose.is_of_a_person(line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["The above exception was the direct cause of the following exception:", "Error: the following packages failed:"],
+)
+def test_a_program_announces_a_failure_itself(line: str) -> None:
+    assert not prose.is_of_a_person(line)
 
 
 @pytest.mark.parametrize(

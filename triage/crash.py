@@ -51,7 +51,25 @@ Observable = Literal[
 
 # The language in which a program was written, or whose interpreter or virtual machine runs it.
 Language = Literal[
-    "python", "c++", "c", "java", "dotnet", "javascript", "r", "go", "rust", "julia", "swift", "ruby", "perl", "php"
+    "python",
+    "c++",
+    "c",
+    "java",
+    "dotnet",
+    "javascript",
+    "r",
+    "go",
+    "rust",
+    "julia",
+    "swift",
+    "ruby",
+    "perl",
+    "php",
+    "fortran",
+    "haskell",
+    "ocaml",
+    "lua",
+    "erlang",
 ]
 # A library that does a program's learning or computing. Keras is whatever it runs on.
 Framework = Literal[

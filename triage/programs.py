@@ -187,6 +187,7 @@ _PACKAGES: dict[str, Framework] = {
     "sentence_transformers": "pytorch",
     "jax": "jax",
     "jaxlib": "jax",
+    "jax_plugins": "jax",
     "flax": "jax",
     "haiku": "jax",
     "optax": "jax",

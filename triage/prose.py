@@ -41,14 +41,40 @@ _FORM = (
     r"|gpu model\b[\w ]{0,20}|"
     r"mobile device\b[\w (),.]{0,60}|custom code|have i written\b[^:]{0,80}|exact command\b[^:]{0,30}"
     r"|installed (?:from|using)\b[^:]{0,60})"
-    r"[*_]* ?:(?: .{0,120})?$|^(?:ubuntu|debian|centos|fedora|windows|mac ?os|linux)[\w .,()-]{0,40}$"
+    r"[*_]* ?:(?: .{0,120})?$|^[\s>*_-]*(?:running (?:on|in|under) )?(?:a |my )?"
+    r"(?:ubuntu|debian|centos|fedora|windows|mac ?os|macbook|linux|google colab|colab|wsl)[\w .,()/-]{0,40}$"
+    # any heading of Markdown, and a line of nothing but names and versions
+    r"|^\s*#{2,6} [a-z][\w /,'()?&-]{0,80}:?$"
+    r"|^[\s>*_-]*(?:tensorflow|tf|keras|pytorch|torch|jax|jaxlib|cuda|cudnn|python|numpy|nvidia driver|rtx|gtx)"
+    r"[ :=v-]{1,3}\d[\w.+-]*(?:[ ,;]{1,3}(?:tensorflow|tf|keras|pytorch|torch|cuda|cudnn|python|numpy|x)[ :=v-]{0,3}"
+    r"\d[\w.+-]*)*\s*$"
 )
 # Whoever says "I" or "my" is a person, and whoever asks about "this". Programs ask too: what was meant, what runs.
 _FIRST_PERSON = (
     r"(?:^|[\s(,\"'])(?:I|I'm|I've|I'd|I’m|I’ve|i'm|i've|i (?:am|have|get|got|want|was|tried|did|do|don't|see|saw"
     r"|think|run|"
-    r"ran|use|used|can|met|try|guess|also|just|still)|[Mm]y)(?:[\s,.]|$)"
+    r"ran|use|used|can|met|try|guess|also|just|still|\w+ly \w+)|[Mm]y)(?:[\s,.]|$)"
 )
+# Words with which people talk to people.
+_TALKS = (
+    r"(?i)\b(?:wonder(?:ing)?|someone|anyone|anybody|somehow|strangely|weird\w*|confus(?:ed|es|ing)|appreciated?|kindly|"
+    r"hopefully|in advance|guys|folks|for some reason|any (?:thoughts|ideas?|suggestions?|clues?|hints?)|"
+    r"thank(?:s| you)|please help|help me|help pls|ofc|btw|fyi|obviously|clearly|apparently|unfortunately|"
+    r"(?:too many|so many|a lot of|lots of|a bunch of) (?:\w+ )?(?:warnings?|messages?|errors?|lines)|"
+    r"(?:is|are) (?:this|that|these|it) (?:ok|okay|normal|expected|fine|correct|a problem|an error|an issue))\b"
+)
+# How people announce what they paste: "the errors are as follows", "Got the following warning:".
+_LEADS_IN = (
+    r"(?i)^\W*(?:here(?:'s|’s| is| are| comes)?|got|gets?|getting|receiv(?:es?|ed|ing)|this|these|that|those|the|an?|"
+    r"and|but|with|when|after|while|running|produces|gives|shows|throws|returns|prints|full|complete|entire|whole|below|"
+    r"following|then|console|terminal|my|our|it|we|also)\b"
+    r"[^\n]{0,120}\b(?:errors?|warnings?|messages?|logs?|outputs?|lines?|infos?|notices?|text|trace|information)\b"
+    r"(?:[^\n:]{0,40}(?:as follows|following|below|like this|like that|comes? out|came out|appears?|appeared|pops? up"
+    r"|shows? up|showed up)[\s.:]*$|[\"'`*)]*[^\n:]{0,30}:[\s`]*$)"
+    r"|^\W*(?:something )?like (?:this|so|that|below)\W*$|^\W*after \w+ing\b[^\n]{0,200}[,:]\s*$"
+)
+# Other scripts: programs speak English, the people who paste them do not always.
+_IN_ANOTHER_SCRIPT = r"[一-鿿ぁ-ヿ가-힣]{2}|[А-Яа-яЁё]{3,30}[\s,]{1,3}[А-Яа-яЁё]{2,30}"
 _QUESTION = (
     r"(?i)\b(?:this|that|it|these|those|how|why|what|anyone|anybody|somebody|someone|normal|ignore|worr\w+"
     r"|get rid|warnings?)\b"
@@ -58,7 +84,8 @@ _A_PROGRAM_ASKS = (
     r"(?i)did you (?:mean|forget)|is the server running|perhaps you|have you (?:forgotten|installed)|continue\?|\[y/n"
 )
 _TELLS = (
-    r"(?i)^\W*(?:(?:but|however|and|also|so|then|now|although|though|even though|anyway|still|afterwards),? ){0,2}"
+    r"(?i)^\W*(?:(?:but|however|and|also|so|then|now|although|though|even though|anyway|still|afterwards|presently"
+    r"|currently|recently|sometimes|always),? ){0,2}"
     r"(?:it|this|everything|the (?:[\w-]+ ){1,3}|[\w.()]+ )(?:\w+ ){0,2}?"
     r"(?:prints?|shows?|displays?|gives?|outputs?|says?|works|runs (?:fine|well|ok|okay|correctly|normally)|appears?|"
     r"keeps? (?:showing|printing|appearing)|is (?:annoying|only a warning|just a warning))\b"
@@ -67,13 +94,18 @@ _GREETS = (
     r"(?i)^\W*(?:hi|hello|hey|dear|thanks|thank you|thx|cheers|any help|please help|any ideas?)\b[\w ,'!.-]{0,60}$"
 )
 # What is said to have gone wrong, beyond the words that people use for any frightening line.
-_FAILS = (
+_BREAKS = (
     r"(?i)\b(?:fail(?:s|ed|ing|ures?)?|crash\w*|abort\w*|kill(?:s|ed)|die[sd]?|dying|dead|segfault\w*|seg fault\w*|"
     r"faults?|core dump\w*|hang\w*|hung|stuck|fr[eo]ez\w*|frozen|terminat\w+|quits?|exits?|exited|stop(?:s|ped)|"
-    r"restart\w*|cannot|can't|can not|cant|unable|not|\w+n't|never|nothing|exception|traceback|out of memory|oom|"
-    r"lost|corrupt\w*|NaN|wrong (?:result|output|value|answer|prediction)s?|no (?:output|result|response"
-    r"|gpu)s?)\b"
+    r"restart\w*|halt(?:s|ed)?|exception|traceback|out of memory|oom|"
+    r"lost|corrupt\w*|NaN|wrong (?:result|output|value|answer|prediction)s?|no (?:output|result|response)s?)\b"
+    r"|崩溃|崩潰|闪退|閃退|退出|卡住|卡死|卡在|死机|死掉|挂了|掛了|无法|無法|不能|不了|失败|失敗|中断|中斷|没有反应|沒有反應|终止|終止|停止|不动|"
+    r"重启|重啟|自动关闭|強制終了|落ち|固ま|止ま|できな|動かな|動作しな|クラッシュ|フリーズ|멈|죽|종료|실패"
+    r"|안 ?[되됩돼]|못"
+    r"|падает|вылетает|упал|завис|не работает|не запуск|закрывается|прерыва"
 )
+# Words of a denial: what is denied may be that it works.
+_DENIES = r"(?i)\b(?:cannot|can't|can not|cant|unable|not|\w+n't|never|nothing|no gpus?)\b"
 # Words of a denial that say nothing about a failure.
 _NO_FAILURE = (
     r"(?i)\b(?:(?:do|did|does|am|is|are|was|were|has|have|should|could|would|ca|wo|must)(?:n't|n’t| not)"
@@ -83,23 +115,37 @@ _NO_FAILURE = (
     r"find (?:any|an|a|the|out|anything|much)|an? (?:error|problem|issue|bug|failure|crash)|any (?:errors?"
     r"|problems?|effect|"
     r"impact|influence)|crash|fail|hang|stop)"
-    r"|not sure|i'm not|nothing (?:crash|fail|break|is broken)\w*|(?:whether|if) (?:it|this|that|something"
+    r"|not sure|i'm not|nothing (?:crash|fail|break|is broken|to do with|serious|wrong)\w*|(?:whether|if) (?:it"
+    r"|this|that|something"
     r"|anything|there)"
     r" (?:is|was|went|has|will)?[^.?!]{0,40}|no (?:errors?|problems?|crash(?:es)?)"
     r"|without (?:any )?(?:errors?|problems?|crash\w*|fail\w*|issues?)|not (?:an?|the) (?:error|problem|bug)"
-    r"|how (?:can|do|to|could|should) [^.?!]{0,30}(?:stop|prevent|avoid|silence|suppress|hide|disable)\b[^.?!]{0,40})"
+    r"|how (?:can|do|to|could|should) [^.?!]{0,30}(?:stop|prevent|avoid|silence|suppress|hide|disable)\b[^.?!]{0,40}"
+    r"|not (?:getting (?:it|this|that|what|why)|understanding))"
+    r"|(?:n't|n’t|\bnot)(?: (?:seem|appear)s?(?: to)?)? (?:be )?caus(?:e|ing) (?:any )?(?:problems?|issues?|errors?"
+    r"|trouble)"
+    # A card that is not used is no failure: the program computes without it.
+    r"|(?:\b(?:not|no|never|cannot|can't|can not|unable to|without|instead of|nothing)\b|n't\b|n’t\b)"
+    r"[^.?!,;]{0,40}\b(?:gpus?|tpus?|cuda|graphics? cards?)\b"
+    r"|\b(?:gpus?|tpus?|cuda|graphics? card)\b[^.?!;]{0,30}(?:\b(?:not|never)|n't|n’t)(?: being)?"
+    r" (?:used?|utili[sz]ed?|detect\w*|found|find\w*|recogni[sz]\w+|visible|available|listed|seen|working|work"
+    r"|enabled)\b"
+    r"|(?:没有?|沒有?|不能|无法|無法|未)[^，。,.]{0,10}(?:GPU|gpu|显卡|cuda|CUDA)"
+    r"|(?:GPU|gpu|显卡)[^，。,.]{0,8}(?:没有?|沒有?|不能|无法|未)(?:被)?(?:使用|用到?|识别|调用|检测)"
 )
 # An end, told without any word of failure.
 _ENDS = (
     r"(?i)\b(?:it|this|which|program|script|code|window|console|terminal|server|process|python|notebook|kernel|app|"
     r"application|training|everything|session|job|computer|machine)\b(?:,? \w+){0,3}? "
-    r"(?:quits?|closes|closed|exits|exited|stops|stopped|ends|ended|disappears?|disappeared|vanish\w*|is gone|was gone|"
+    r"(?:quits?|halts|halted|closes|closed|exits|exited|stops|stopped|ends|ended|disappears?|disappeared"
+    r"|vanish\w*|is gone|was gone|"
     r"goes (?:down|away|dark)|went (?:down|away|dark)|shuts? down|terminates|reboots?|rebooted)\b"
     r"|\bnothing (?:\w+ ){0,2}(?:printed|happens|happened|shown|comes|appears|more|after)\b"
 )
 _WELL = (
-    r"(?:fine|well|correctly|ok(?:ay)?|great|perfectly|normally|as (?:expected|usual)|properly|successfully|anyway|"
-    r"smoothly)"
+    r"(?:fine|well|correctly|ok(?:ay)?|great|perfectly|normal(?:ly)?|as (?:expected|usual)|properly|successfully"
+    r"|anyway|"
+    r"smoothly|al(?:l )?right|without (?:any )?(?:problems?|issues?|errors?))"
 )
 _WORKS = (
     rf"(?i)\bworks(?: (?:{_WELL}|though|too))?(?: (?:but|however|and|despite|although|though|even)\b|\s*[.,;!)]|\s*$)"
@@ -111,6 +157,8 @@ _WORKS = (
     r"proceeds|trains|finishes)(?: (?:but|and|although|though|anyway)\b|\s*[.,;!]|\s*$)"
     r"|\bI(?:'m| am| was) (?:still )?able to (?:run|train|use|fit|import|load|get results?)\b"
     r"|\bI can (?:still )?(?:train|run|use|fit)\b"
+    r"|\b(?:it|this|everything|all|(?:the|my) (?:code|program|script|model|training|notebook))(?:'s| is| are)"
+    r" (?:still )?working\b"
     r"|\b(?:no|without|without any|not any) (?:\w+ )?(?:influence|effect|impact) on\b"
     r"|\b(?:doesn't|does not|don't|do not)(?: seem to| appear to)? (?:affect|influence|impact|harm|hurt)\b"
 )
@@ -140,11 +188,11 @@ def is_of_a_person(line: str) -> bool:
     """Whether a line is a sentence that somebody wrote about what a program printed."""
     if len(line) > _LONGEST or is_of_a_program(line):
         return False
-    if _has(_GREETS, line):
+    if _has(_GREETS, line) or _has(_IN_ANOTHER_SCRIPT, line):
         return True
     if len(line.split()) < _FEWEST_WORDS or _has(_A_PROGRAM_ASKS, line):
         return False
-    return any(_has(form, line) for form in (_FIRST_PERSON, _QUESTION, _TELLS))
+    return any(_has(form, line) for form in (_FIRST_PERSON, _QUESTION, _TELLS, _TALKS, _LEADS_IN, _WORKS))
 
 
 def tells_an_end(line: str) -> bool:
@@ -155,15 +203,21 @@ def tells_an_end(line: str) -> bool:
 
 
 def says_that_it_fails(line: str) -> bool:
-    """Whether a person's sentence speaks of something that went wrong, not only of a message."""
-    return _has(_FAILS, patterns.compile(_NO_FAILURE).sub("", line))
+    """Whether a person's sentence speaks of something that went wrong, or denies something, not only of a message."""
+    return says_that_it_breaks(line) or _has(_DENIES, patterns.compile(_NO_FAILURE).sub("", line))
+
+
+def says_that_it_breaks(line: str) -> bool:
+    """Whether a person's sentence has a word for a failure or an end, not only a denial."""
+    return _has(_BREAKS, patterns.compile(_NO_FAILURE).sub("", line))
 
 
 def says_that_it_works(line: str) -> bool:
     """Whether a person says that it works all the same, here and now."""
     for sentence in line.replace("! ", ". ").replace("? ", ". ").split(". "):
         rest = patterns.compile(_NO_FAILURE).sub("", sentence)
-        if _has(_WORKS, sentence) and not _has(_ELSEWHERE, rest) and not _has(_FAILS, rest):
+        fails = _has(_BREAKS, rest) or _has(_DENIES, rest)
+        if _has(_WORKS, sentence) and not _has(_ELSEWHERE, rest) and not fails:
             return True
     return False
 

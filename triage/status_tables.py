@@ -271,9 +271,9 @@ MACOS_SIGNALS: dict[int, str] = {
 # Plain exit code -> meaning.
 EXIT_CODES: dict[int, str] = {
     0: "the program says that all went well",
-    1: "a plain failure: in Python an uncaught exception, with its traceback on stderr",
-    2: "wrong usage: a bad command-line option, or Python could not open the script",
-    3: "abort() in an older MSVC runtime, which leaves no dump, or a code the program chose itself",
+    1: "a plain failure that the program itself reports, mostly with a message on stderr",
+    2: "mostly wrong usage (a bad option, a file that is not there); Go's panics and make end so too",
+    3: "a code the program chose itself; on Windows also abort() in older programs, which leaves no dump",
     120: "Python could not flush stdout while ending (closed pipe, full disk)",
     124: "stopped by the timeout command because its time was up",
     125: "the wrapper itself failed (docker run, timeout), not the program in it",

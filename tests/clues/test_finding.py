@@ -23,6 +23,7 @@ from triage.crash import (
     PythonException,
     PythonFrame,
     Resources,
+    RuntimeMessage,
     Thread,
 )
 from triage.status import with_subcode
@@ -160,6 +161,13 @@ def test_another_exit_status_is_absent() -> None:
 
 def test_an_unknown_exit_status_is_unseen() -> None:
     assert is_unseen(crash_of("all is well"), {"exit": "SIGSEGV"})
+
+
+def test_a_hang_that_a_person_tells_of_counts_where_no_status_is_known() -> None:
+    told = (RuntimeMessage("hang", "it gets stuck in predict()", Place(0, 1)),)
+    assert hit(crash_of("it gets stuck in predict()", messages=told), {"exit": "timeout"}).place == Place(0, 1)
+    assert is_unseen(crash_of("it gets stuck in predict()", messages=told), {"exit": "SIGSEGV"})
+    assert is_absent(crash_of("it gets stuck in predict()", exit="139", messages=told), {"exit": "timeout"})
 
 
 def fast_fail(subcode: int | None) -> Crash:

@@ -171,3 +171,31 @@ def test_what_is_like_nothing_has_no_near_name(topic: str, knowledge: Knowledge)
     with pytest.raises(UnknownTopic) as unknown:
         triage.explain(topic, knowledge=knowledge)
     assert (unknown.value.topic, unknown.value.near) == (topic, [])
+
+
+@pytest.mark.parametrize(
+    ("line", "title"),
+    [
+        ("Skipping registering GPU devices...", "gpu.cuda-library-missing"),
+        ("skipping registering gpu devices", "gpu.cuda-library-missing"),
+        ("OMP: Info #276", "tools/openmp-nested"),
+        ("OOMKilled", "host.out-of-memory"),
+        ("kernel died", "DeadKernelError"),
+        ("The kernel appears to have died. It will restart automatically.", "DeadKernelError"),
+        ("unable to register cufft factory", "xla/factory-registered"),
+        ("no gpu/tpu found", "jax/no-gpu-found"),
+        ("Segmentation fault (core dumped)", "SIGSEGV"),
+        ("zsh: killed     python train.py", "SIGKILL"),
+        ("Bus error: 10", "SIGBUS"),
+        ("failed to get convolution algorithm", "gpu.cudnn-init-memory"),
+        ("out of memory", "host.out-of-memory"),
+    ],
+)
+def test_a_line_is_found_as_people_paste_it(line: str, title: str, knowledge: Knowledge) -> None:
+    assert triage.explain(line, knowledge=knowledge).title.startswith(title)
+
+
+@pytest.mark.parametrize("line", ["hello world", "python train.py", "error"])
+def test_words_of_nobody_have_no_page(line: str, knowledge: Knowledge) -> None:
+    with pytest.raises(UnknownTopic):
+        triage.explain(line, knowledge=knowledge)

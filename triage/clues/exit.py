@@ -69,7 +69,10 @@ class ExitKind(Kind):
     def find(self, sought: ExitSeen, facts: "Facts", after: At) -> Finding:
         ended = facts.crash.exit
         if ended is None:
-            return UNSEEN
+            hang = next((message for message in facts.crash.messages if message.kind == "hang"), None)
+            if hang is None or "timeout" not in sought.statuses:
+                return UNSEEN
+            return Hit(hang.place, "it is said to stand still", _END, is_exit=True)
         names = {ended.name, ended.signal, f"exit {ended.code}"}
         if ended.ntstatus is not None:
             names.add(f"0x{ended.ntstatus:08X}")

@@ -133,7 +133,9 @@ def nearest(facts: Facts, knowledge: Knowledge, ranking: Ranking, verdict: Verdi
     chosen = {s.signature.cause: s for s, _ in ranking.causes if any(_is_telling(term) for term in s.hits)}
     usual = _usual(crash, knowledge)[:_SUSPECTED] if verdict == UNKNOWN else ()
     for cause in (s.signature.cause for s, _ in ranking.causes if s.signature.cause in usual):
-        if cause not in chosen and (best := _best_of(cause, ranking)) is not None:
+        best = _best_of(cause, ranking)
+        # With a known status, a cause of which not even that fits did not come close.
+        if cause not in chosen and best is not None and (best.hits or crash.exit is None):
             chosen[cause] = best
     found = (_near(scored, facts) for scored in chosen.values())
     return tuple(near for near in found if near.missing)[:_MOST_NEAR]

@@ -6,12 +6,14 @@ from __future__ import annotations
 import difflib
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from triage import patterns
 from triage import status as statuses
 from triage.clues.exit import ExitSeen
 from triage.clues.interface import Clue
+from triage.clues.log import LogSeen
 from triage.crash import Command, ExitStatus, Harm
 from triage.diagnosis.evidence import in_words, source_name
 from triage.diagnosis.notices import notice_of
@@ -21,6 +23,14 @@ from triage.knowledge.signature import GRADES, Signature
 from triage.report import Page
 
 Sections = list[tuple[str, tuple[str, ...]]]
+# What a shell prints around the words for an end: `zsh: killed     python train.py`, `Aborted (core dumped)`.
+_BY_A_SHELL = (
+    r"(?i)^(?:-?(?:ba|z|k|da)?sh: )?(?:line \d+: )?(?:\d+ )?(?P<words>\w+(?: [\w/]+){0,3}?)"
+    r"(?:: \d+)?(?: *\(core dumped\)|  +\S.*)?\.?$"
+)
+# A line that is this much more common with a cause than without it is explained by the cause's page.
+_TELLING = 5
+_LEAST_PART = 9
 
 
 class UnknownTopic(Exception):
@@ -50,7 +60,38 @@ def explain(topic: str, knowledge: Knowledge) -> Page:
     notice = knowledge.notices.get(wanted) or notice_of(wanted, knowledge)
     if notice is not None:
         return _notice_page(notice, knowledge)
+    cause = _cause_of_line(wanted, knowledge)
+    if cause is not None:
+        return _cause_page(cause, knowledge)
     raise UnknownTopic(topic, _near(wanted, knowledge))
+
+
+def _cause_of_line(wanted: str, knowledge: Knowledge) -> Cause | None:
+    """The cause for which a pasted line speaks most: as it is written, in any case, or as a part of such a line."""
+    words = wanted.lower()
+    sought = [
+        (clue.p / clue.b, signature.cause, pattern)
+        for signature in knowledge.signatures.values()
+        for clue in signature.clues
+        if clue.p >= _TELLING * clue.b
+        for pattern in _log_patterns(clue)
+    ]
+    ways: tuple[Callable[[str], bool], ...] = (
+        lambda pattern: patterns.compile(pattern).search(wanted) is not None,
+        lambda pattern: patterns.compile("(?i)" + pattern).search(wanted) is not None,
+        lambda pattern: len(words) >= _LEAST_PART and words in pattern.replace("\\", "").lower(),
+    )
+    for shows in ways:
+        if shown := [(weight, cause) for weight, cause, pattern in sought if shows(pattern)]:
+            return knowledge.causes[max(shown)[1]]
+    return None
+
+
+def _log_patterns(clue: Clue) -> Iterator[str]:
+    """What a clue looks for in a log, by itself or as one of several wordings; not what it wants in a sequence."""
+    for one in (clue, *(clue.inner if clue.kind == "any" else ())):
+        if isinstance(one.sought, LogSeen):
+            yield one.sought.pattern
 
 
 def _from_exit_words(wanted: str) -> ExitStatus | None:
@@ -62,13 +103,15 @@ def _from_exit_words(wanted: str) -> ExitStatus | None:
     status = statuses.parse(match[1]) if match else None
     if match and status and status.ntstatus == statuses.FAST_FAIL_STATUS:
         return statuses.with_subcode(status, int(match[2], 16) if match[2] else int(match[3]))
-    return statuses.from_fast_fail(wanted)
+    printed = patterns.compile(_BY_A_SHELL).search(wanted)
+    return statuses.from_fast_fail(wanted) or (statuses.parse(printed["words"]) if printed else None)
 
 
 def _exception_name(wanted: str, knowledge: Knowledge) -> str | None:
     short = wanted.rsplit(".", 1)[-1].lower()
     for name, page in knowledge.exceptions.items():
-        if short in (name.lower(), *(other.lower() for other in page.get("also") or ())):
+        also = [other.lower() for other in page.get("also") or ()]
+        if short in (name.lower(), *also) or any(" " in other and other in wanted.lower() for other in also):
             return name
     return None
 

@@ -33,6 +33,9 @@ FAILURE_WORDS = (
 _FEW_LINES = 400
 # Less of a message than this could be anybody's words.
 _LEAST_FRAGMENT = 16
+# Who asks for a page means a notice: fewer words will do, unless they are those of many failures.
+_LEAST_ASKED = 9
+_LEAST_OF_FAILURE = 14
 _WRAPPED = 60
 _NUMBER = r"\d+"
 # What TensorFlow, absl and glog write before a message.
@@ -135,7 +138,21 @@ def notice_of(line: str, knowledge: Knowledge) -> Notice | None:
     """The notice that a pasted line is, or of which it is a part."""
     found = [n for n in knowledge.notices.values() if any(patterns.compile(one).search(line) for one in n.match)]
     found.sort(key=lambda notice: notice.fallback)
-    return found[0] if found else _of_fragment(line, list(knowledge.notices.values()))
+    return found[0] if found else _asked_for(line, [n for n in knowledge.notices.values() if not n.fallback])
+
+
+def _asked_for(line: str, notices: Sequence[Notice]) -> Notice | None:
+    """The notice that somebody means who types some of its words, in any case."""
+    if notice := _of_fragment(line, notices):
+        return notice
+    words = _without_numbers(patterns.compile(_PREFIX).sub("", line).strip(" .:…\"'`")).lower()
+    for notice in notices:
+        if any(patterns.compile("(?i)" + pattern).search(line) for pattern in notice.match):
+            return notice
+    is_of_failure = patterns.compile(FAILURE_WORDS).search(words) is not None
+    if len(words) < (_LEAST_OF_FAILURE if is_of_failure else _LEAST_ASKED):
+        return None
+    return next((n for n in notices if any(words in text.lower() for text in _examples(n.lines))), None)
 
 
 class _Lines:

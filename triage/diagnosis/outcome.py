@@ -62,6 +62,15 @@ _TYPED = (
     r"|docker |cd |"
     r"tar |git |\.{1,2}/[\w./-]+(?: |$)|export \w+=|python[\d.]* )"
     r"|^(?:\([\w.-]+\) ?)?[\w.-]+@[\w.-]+:[^$#]{0,80}[$#] \S|^(?:PS )?[A-Z]:\\[^>]{0,80}>\s?\S"
+    r"|^\s*(?:[A-Z_]+=\S+ +){1,6}(?:\S*/)?[a-z]\w+ |^(?:\([\w.-]+\) ?)?➜ "
+    r"|^\s*\w+(?:\.\w+)+\(.*\)\s*$|^\s*\w+(?:[.,] ?\w+)* = [\w.]+[(\[].*$"
+    r"|^(?:[A-Z]:)?[/\\]\S*python[\d.w]*(?:\.exe)? \S.*\.py\b.*$"
+)
+# What is typed at Python's own prompt: its words of failure are the person's.
+_TYPED_TO_PYTHON = r"^\s*(?:>>> |In \[\d+\]:)"
+# A program's line at the level of information. It may be as far as the program got, yet it frightens nobody.
+_INFORMS = (
+    r"^[\[(]?[\d:.,/ T+-]{8,32}[\])]?[ |:-]{0,4}(?:[\w.]+[ |:-]{1,4})?[\[(]?(?:INFO|DEBUG)\b|^\[?(?:INFO|DEBUG)[\]:|]"
 )
 # Work that has begun and of which nothing more is heard: it may be as far as the program got.
 _JUST_BEGUN = r"^(?:Epoch:? \d+(?:/\d+)?|(?i:(?:start|begin|train)\w*\b[^\n]{0,60}(?:\.\.\.|…)))$"
@@ -138,12 +147,13 @@ def _told_by_the_text(
         return Outcome("hung" if hangs else "died", tuple(trouble.ground for trouble in survivable))
     if last is not None:
         return Outcome("not-told", (last.ground,))
-    if word := word_of_failure(crash, explained) or _said_to_fail(crash, explained):
+    works = _said_to_work(crash)
+    if word := word_of_failure(crash, explained, works) or _said_to_fail(crash, explained, works):
         return Outcome("not-told", (Ground("word of failure", word),))
     lines = _lines_of_programs(crash)
     if not any(explained.covers(log, offset) for log in crash.logs for offset, _ in log.lines()):
         return Outcome("not-told")
-    if place := _said_to_work(crash) or _result_at_the_end(lines):
+    if place := works or _result_at_the_end(lines):
         return Outcome("lived", (Ground("sign of life", place),))
     return Outcome("lived", (Ground("only notices"),)) if _is_explained(lines, explained) else Outcome("not-told")
 
@@ -284,11 +294,11 @@ def _is_around(line: str) -> bool:
     return typed or prose.is_of_a_form(line) or prose.is_of_a_person(line)
 
 
-def _said_to_fail(crash: Crash, explained: Explained) -> Place | None:
+def _said_to_fail(crash: Crash, explained: Explained, works: Place | None) -> Place | None:
     """Where a person says that it went wrong or ended, in words that programs do not use for it."""
     for log in crash.logs:
         for offset, line in log.lines():
-            fails = prose.is_of_a_person(line) and prose.says_that_it_fails(line)
+            fails = prose.is_of_a_person(line) and _speaks_of_failure(line, works)
             if (fails or prose.tells_an_end(line)) and not explained.covers(log, offset):
                 return log.place(offset)
     return None
@@ -322,16 +332,22 @@ def _is_explained(lines: list[_Line], explained: Explained) -> bool:
     """
     others = [line for log, offset, line in lines if not explained.covers(log, offset)]
     own = [line for line in others if not patterns.compile(_PRINTED).search(line.strip())]
+    strange = [line for line in own if not patterns.compile(_INFORMS).search(line)]
     if not lines:
         return True  # the notice is quoted in a person's own sentence
-    if len(others) == len(lines) or 2 * len(own) > len(lines):
+    if len(others) == len(lines) or 2 * len(strange) > len(lines):
         return False
     if patterns.compile(_JUST_BEGUN).search(lines[-1][2].strip()):
         return False
     return explained.is_loud or lines[-1][2] not in own
 
 
-def word_of_failure(crash: Crash, explained: Explained) -> Place | None:
+def _speaks_of_failure(line: str, works: Place | None) -> bool:
+    """Whether a person's sentence does. Of one who says that it works, a denial alone is none."""
+    return prose.says_that_it_breaks(line) if works else prose.says_that_it_fails(line)
+
+
+def word_of_failure(crash: Crash, explained: Explained, works: Place | None = None) -> Place | None:
     """The first line that may speak of a failure and is not explained; the head of a stack only if all else is."""
     head: Place | None = None
     ignored = _ignored(crash)
@@ -340,7 +356,7 @@ def word_of_failure(crash: Crash, explained: Explained) -> Place | None:
             if explained.covers(log, match.start()) or _is_within((log.input, match.start()), ignored):
                 continue
             line = log.line(match.start())
-            if _is_only_talk(line) or _is_a_folder(log.text, match.start(), match.end()):
+            if _is_only_talk(line, works) or _is_a_folder(log.text, match.start(), match.end()):
                 continue
             place = log.place(match.start())
             if not patterns.compile(_HEAD_OF_A_STACK).search(line):
@@ -354,8 +370,10 @@ def _is_a_folder(text: str, start: int, stop: int) -> bool:
     return text[start - 1 : start] in ("/", "\\") and text[stop : stop + 1] in ("/", "\\")
 
 
-def _is_only_talk(line: str) -> bool:
-    """Whether a person wrote it without saying that anything failed, a form has it as a heading, or a program asks."""
-    if patterns.compile(_ASKS).search(line.strip()) or prose.is_of_a_form(line):
+def _is_only_talk(line: str, works: Place | None) -> bool:
+    """Whether it says nothing of a failure: a person's words, a form's heading, or what stands behind a prompt."""
+    if any(patterns.compile(form).search(line.strip()) for form in (_ASKS, _TYPED_TO_PYTHON)):
         return True
-    return prose.is_of_a_person(line) and not prose.says_that_it_fails(line)
+    if prose.is_of_a_form(line):
+        return True
+    return prose.is_of_a_person(line) and not _speaks_of_failure(line, works)

@@ -43,6 +43,11 @@ _LANGUAGES: Mapping[Language, str] = {
     "ruby": "Ruby",
     "perl": "Perl",
     "php": "PHP",
+    "fortran": "Fortran",
+    "haskell": "Haskell",
+    "ocaml": "OCaml",
+    "lua": "Lua",
+    "erlang": "Erlang or Elixir",
 }
 _SHOWN_BY: Mapping[ProgramSign, str] = {
     "loaded": "by what was loaded",

@@ -121,7 +121,7 @@ class Outline(NamedTuple):
 
 
 # Enough of a line to find it again.
-_LONGEST_QUOTE = 70
+_LONGEST_QUOTE = 50
 
 # Every section in its order, with the label of its row and, unless it is a fact, its heading.
 _TITLES: Mapping[SectionKind, tuple[str, str]] = {
@@ -243,7 +243,7 @@ def _notice(notice: SeenNotice, crash: Crash) -> Item:
         name=quoted,
         aside=f"{_place(notice.place, crash)}{times}",
         short=notice.means if notice.harm == "none" else f"{notice.means} {harm}",
-        least=2,
+        least=4,
         parts=(Item(notice.silence, "note", lead="to silence it:", priority="extra"),),
     )
 

@@ -88,7 +88,8 @@ def _headline(shown: Outline, width: int | None) -> list[Line]:
 def _fitting(sections: Sequence[Section], width: int, room: int) -> list[list[Line]]:
     """The lines of each section, as many as fit.
 
-    If they do not fit, long sentences are cut; if that is not enough, items are dropped one by one.
+    If they do not fit, what is extra goes, then long sentences are cut; if that is not enough, items are dropped one by
+    one.
     """
     order = _giving_way(sections)
     dropped = {position for level, position in order if level == "full report"}
@@ -98,6 +99,11 @@ def _fitting(sections: Sequence[Section], width: int, room: int) -> list[list[Li
         return _section_lines(sections[number], _left(sections[number].items, number, dropped), screen)
 
     blocks = [lines(number, _Screen(width)) for number in range(len(sections))]
+    extra = [position for level, position in order if level == "extra"]
+    while sum(map(len, blocks)) > room and extra:
+        position = extra.pop(0)
+        dropped.add(position)
+        blocks[position[0]] = lines(position[0], _Screen(width))
     if sum(map(len, blocks)) > room:
         blocks = [lines(number, _Screen(width, is_full=True)) for number in range(len(sections))]
     while sum(map(len, blocks)) > room and droppable:

@@ -32,8 +32,20 @@ BASH = [
     ("[1]+  Segmentation fault      (core dumped) python train.py", "SIGSEGV"),
     ("[1]+  Killed                  python train.py", "SIGKILL"),
     ("make: *** [Makefile:3: train] Segmentation fault (core dumped)", "SIGSEGV"),
+    ("make[1]: *** [run] Segmentation fault: 11", "SIGSEGV"),
+    ("make: *** [run] Killed", "SIGKILL"),
+    # ctest, and handlers of servers and runtimes
+    (" 24/188 Test  #24: copy ...............***Exception: SegFault  0.05 sec", "SIGSEGV"),
+    ("[231663] signal 11 (1): Segmentation fault", "SIGSEGV"),
+    ("[52149] signal (11.1): Segmentation fault", "SIGSEGV"),
+    ("qemu-system-aarch64: terminating on signal 15 from pid 17302 (<unknown process>)", "SIGTERM"),
+    ("11:40:21 UTC - mysqld got signal 11 ;", "SIGSEGV"),
+    ("/srv/puma/server.rb:15: [BUG] Segmentation fault at 0x0000000000000000", "SIGSEGV"),
+    ("Got a SIGSEGV while executing native code. This usually indicates", "SIGSEGV"),
     # the columns are gone
     ("/usr/bin/tf_serving_entrypoint.sh: line 3: 8 Aborted tensorflow_model_server --port=8500", "SIGABRT"),
+    # quoted in a sentence
+    ("It ends with `sh: line 1: 4711 Illegal instruction: 4` on an old Mac", "SIGILL"),
 ]
 ZSH = [
     ("zsh: segmentation fault  python train.py", "SIGSEGV"),
@@ -404,3 +416,25 @@ def test_a_run_that_went_well_has_no_status(path: str) -> None:
 def test_the_status_in_a_whole_log(name: str, status: str) -> None:
     log = read(Source.of(LOGS / "composed" / name), 0).logs[0]
     assert {seen.name for _, seen in exit_statuses(log)} == {status}
+
+
+def test_a_list_that_says_what_codes_mean_tells_no_end() -> None:
+    text = (
+        "Exit Code 1: The application failed\n"
+        "Exit Code 137: The container received SIGKILL\n"
+        "Exit Code 139: The container received SIGSEGV"
+    )
+    assert _names(text) == set()
+    assert _names("What is exit code 137 of a container?") == set()
+    assert _names("server exited with code 137: no more room") == {"SIGKILL"}
+
+
+def test_a_database_beside_the_program_is_not_the_program() -> None:
+    assert _names("web-1 exited with code 0\ndb-1 exited with code 137") == {"exit 0"}
+    assert _names("web-1 exited with code 1\nmy_postgres_1 exited with code 137") == {"exit 1"}
+    assert _names("db-1 exited with code 137") == {"SIGKILL"}
+
+
+def test_words_that_were_only_printed_are_denied_by_the_shell() -> None:
+    assert _names("$ ./demo\nSegmentation fault\n$ echo $?\n0") == set()
+    assert _names("$ ./demo\nSegmentation fault\n$ echo $?\n139") == {"SIGSEGV"}

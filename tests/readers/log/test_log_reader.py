@@ -68,7 +68,9 @@ def test_every_place_points_at_the_line_that_holds_the_fact(path: Path) -> None:
         assert message.text in original[message.place.line - 1]
     for exception in crash.exceptions:
         assert exception.place is not None
-        assert exception.type in original[exception.place.line - 1]
+        # AWS Lambda words an import that failed in its own way, and keeps the message.
+        line = original[exception.place.line - 1]
+        assert exception.type in line or exception.message in line
     for thread in crash.threads:
         assert thread.place is None or original[thread.place.line - 1].strip()
 

@@ -15,6 +15,10 @@ FROM_KERAS = '  File "/opt/venv/lib/python3.11/site-packages/keras/src/layers/la
 FROM_KERAS_ON_JAX = '  File "/opt/venv/lib/python3.11/site-packages/keras/src/backend/jax/core.py", line 9, in f\n'
 TENSORFLOW_LINE = "2024-01-02 03:04:05.678: I tensorflow/core/platform/cpu_feature_guard.cc:182] This TensorFlow binary"
 JAX_LINE = "2023-04-05 10:00:00.1: W external/org_tensorflow/tensorflow/compiler/xla/stream_executor/cuda.cc:1] no GPU"
+SERVING_LINE = (
+    "2018-07-02 10:00:00.1: I external/org_tensorflow/tensorflow/core/platform/cpu_feature_guard.cc:141] Your CPU"
+    " supports instructions that this TensorFlow binary was not compiled to use: AVX2"
+)
 JVM = "# A fatal error has been detected by the Java Runtime Environment:\n#\n#  SIGSEGV (0xb) at pc=0x00007f, pid=7"
 ASAN = (
     "==71==ERROR: AddressSanitizer: heap-buffer-overflow on address 0x602000000011\n"
@@ -53,6 +57,13 @@ def shown(text: str) -> tuple[str | None, str | None]:
         ("E external/local_xla/xla/stream_executor/cuda/cuda_fft.cc:467] Unable to register", None, "tensorflow"),
         (JAX_LINE, None, "jax"),
         (JAX_LINE + "\ntensorflow_serving/model_servers/server.cc:87] Building", None, "tensorflow"),
+        (SERVING_LINE + "\n" + JAX_LINE, None, "tensorflow"),
+        (JAX_LINE + "\nline 3: 8 Aborted tensorflow_model_server --port=8500", None, "tensorflow"),
+        ("Non-OK-status: GpuLaunchKernel(Fill, 1, 1, 0, s) status: Internal: out of memory", None, "tensorflow"),
+        ("The operator 'aten::nms' is not currently implemented for the MPS device.", None, "pytorch"),
+        ("YOLOv5 v6.1-386 Python-3.9.13 torch-1.12.0 CUDA:0", None, "pytorch"),
+        (r"(External) CUBLAS error(1). (at ..\paddle\phi\backends\gpu\gpu_resources.cc:235)", None, "paddle"),
+        ("Compile with `TORCH_USE_HIP_DSA` to enable device-side assertions.", None, "pytorch"),
         ("[E:onnxruntime:, inference_session.cc:1533] Exception during initialization", None, "onnxruntime"),
         ("../aten/src/ATen/native/cuda/Indexing.cu:1093: indexSelectSmallIndex: block: [0,0,0]", None, "pytorch"),
         ("Using Theano backend.\nSegmentation fault", None, "theano"),
@@ -74,6 +85,21 @@ def shown(text: str) -> tuple[str | None, str | None]:
         (ASAN, "c++", None),
         ("panic: runtime error: index out of range\n\ngoroutine 1 [running]:\nmain.main()", "go", None),
         ("thread 'main' panicked at src/main.rs:2:5:\nno plan", "rust", None),
+        ("error: process didn't exit successfully: `/srv/demo/target/debug/deps/demo-1` (signal: 11)", "rust", None),
+        ("terminate called after throwing an instance of 'std::out_of_range'\n  what():  map::at", "c++", None),
+        ("$ python run.py\nterminate called without an active exception\nAborted", "python", None),
+        ("FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory", "javascript", None),
+        ("> Process 'Gradle Test Executor 4' finished with non-zero exit value 137", "java", None),
+        ("Fatal error: Uncaught Error: no plan in /srv/a.php:3", "php", None),
+        ("[30-Dec-2024 15:09:04] WARNING: [pool www] child 9 exited on signal 11 (SIGSEGV)", "php", None),
+        ("[2024-01-01 10:05:00 +0000] [1] [CRITICAL] WORKER TIMEOUT (pid:7)", "python", None),
+        ("Program received signal SIGFPE\n\nBacktrace for this error:\n#0  0x7f in ???", "fortran", None),
+        ("demo: no plan\nCallStack (from HasCallStack):\n  error, called at a.hs:3:1", "haskell", None),
+        ('Fatal error: exception Not_found\nRaised at file "list.ml", line 3', "ocaml", None),
+        ("lua: a.lua:1: attempt to index a nil value\nstack traceback:\n\t[C]: in ?", "lua", None),
+        ("Crash dump is being written to: erl_crash.dump...done", "erlang", None),
+        ("a.rb:1: [BUG] Segmentation fault at 0x0\nruby 3.2.2", "ruby", None),
+        ("==7==ERROR: LeakSanitizer: detected memory leaks\n    #1 0x43ef81 in main leak.c:6", "c", None),
         ("BUG: KASAN: use-after-free in ip_rcv+0x10/0x20", "c", None),
         ("Segmentation fault (core dumped)", None, None),
         ("Killed", None, None),
@@ -91,6 +117,8 @@ def test_a_text_shows_language_and_framework(text: str, language: str | None, fr
         ("InvalidArgumentError (see above for traceback): Incompatible shapes: [2,3] vs. [2,4]", "tensorflow"),
         ("InvalidArgumentError: Input to reshape is a tensor with 6 values, but the shape has 8", "tensorflow"),
         ("ValueError: Shapes are [2,4] and [8,4]. for 'Assign' (op: 'Assign') with input shapes: [2,4]", "tensorflow"),
+        ("Value passed to parameter 'shape' has DataType float32 not in list of allowed values: int32", "tensorflow"),
+        ("Not found: Key conv1/weights not found in checkpoint", "tensorflow"),
         ("it stops with a ResourceExhaustedError after one epoch", "tensorflow"),
         ("InvalidArgumentError                Traceback (most recent call last)", "tensorflow"),
         ("TF raises an error: DLL load failed", "tensorflow"),
@@ -100,6 +128,8 @@ def test_a_text_shows_language_and_framework(text: str, language: str | None, fr
         ("RuntimeError: MPS backend out of memory (MPS allocated: 8.02 GB", "pytorch"),
         ("RuntimeError: mat1 and mat2 shapes cannot be multiplied (8x2 and 4x8)", "pytorch"),
         ("RuntimeError: Error(s) in loading state_dict for Net:", "pytorch"),
+        ("Expected object of scalar type Long but got scalar type Int for argument #2 'target'", "pytorch"),
+        ("RuntimeError: operator torchvision::nms does not exist", "pytorch"),
         ("RuntimeError: DataLoader worker (pid 71) is killed by signal: Killed.", "pytorch"),
         ("RuntimeError: DataLoader worker (pid(s) 71, 72) exited unexpectedly", "pytorch"),
         ("[rank1]:[E626 ProcessGroupNCCL.cpp:616] [Rank 1] Watchdog caught collective operation timeout", "pytorch"),
@@ -229,3 +259,10 @@ def test_the_report_has_it_in_every_format() -> None:
     assert "**program**: Python with PyTorch" in markdown.render(report)
     written = json_report.as_dict(report)["crash"]["program"]
     assert (written["language"], written["framework"], written["because"][0]["line"]) == ("python", "pytorch", 3)
+
+
+def test_what_a_worker_of_torchserve_prints_stands_behind_its_prefix() -> None:
+    prefix = "2022-11-16T23:57:50,418 [WARN ] W-9000-digits_1.0-stderr MODEL_LOG - "
+    lines = ("Traceback (most recent call last):", '  File "a.py", line 1, in <module>', "KeyError: 'digits'")
+    report = triage.analyze("\n".join(prefix + line for line in lines).encode())
+    assert [error.type for error in report.crash.exceptions] == ["KeyError"]

@@ -46,6 +46,10 @@ def test_a_death_in_a_persons_words(sentence: str) -> None:
         "You can't Ctrl-C it any more",
         "top doesn't show any processor load",
         "Ctrl+C does not work",
+        "Pool workers stuck after the import of TensorFlow",
+        "this appears to generate a deadlock",
+        "it prints four steps, then it goes to pause",
+        "it shows the first step and then it doesn't print anything",
     ],
 )
 def test_a_hang_in_a_persons_words(sentence: str) -> None:

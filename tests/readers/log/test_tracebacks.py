@@ -440,3 +440,34 @@ def test_of_a_very_long_message_the_beginning_is_read() -> None:
     assert error[0] == "ValueError"
     assert error[1].startswith("no session xxx")
     assert len(error[1]) < 9000
+
+
+@pytest.mark.parametrize(
+    ("line", "error"),
+    [
+        (
+            "[ERROR] Runtime.ImportModuleError: Unable to import module 'app': No module named 'sklearn'",
+            ("ModuleNotFoundError", "No module named 'sklearn'", []),
+        ),
+        (
+            "Unable to import module 'src/handler': cannot import name 'keras'",
+            ("ImportError", "cannot import name 'keras'", []),
+        ),
+        (
+            """{"errorMessage": "Unable to import module 'app': libgomp.so.1: cannot open", "errorType": "x"}""",
+            ("ImportError", "libgomp.so.1: cannot open", []),
+        ),
+    ],
+)
+def test_lambda_names_the_handler_and_not_the_class(line: str, error: tuple[str, str, list[str]]) -> None:
+    assert _errors(line) == [error]
+
+
+def test_the_next_section_of_pytest_is_not_part_of_the_message() -> None:
+    text = """\
+tests/test_a.py:15: in <module>
+    import tensorflow as tf
+E   ModuleNotFoundError: No module named 'tensorflow'
+____________________ ERROR collecting tests/test_b.py _____________________
+ImportError while importing test module 'tests/test_b.py'."""
+    assert _errors(text) == [("ModuleNotFoundError", "No module named 'tensorflow'", [])]

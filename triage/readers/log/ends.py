@@ -107,8 +107,20 @@ def _by_certain_number(match: Match, place: Place) -> ExitStatus | None:
 
 # A sentence that teaches what a code means, or tells what a change mends.
 _TAUGHT = (
-    r"(?i)\b(?:do(?:es)? [^\n]{0,60}\bmean|bedeutet|on purpose|returns? 128|then reports|128 ?\+ ?n|"
+    r"(?i)\b(?:do(?:es)? [^\n]{0,60}\bmean|what(?:'s| is| are) [^\n]{0,60}exit (?:code|status)s? \d+|"
+    r"bedeutet|on purpose|returns? 128|then reports|128 ?\+ ?n|"
     r"if (?:you|your|the|a)\b[^\n]*\bexit|fix(?:e[sd])? (?:a |the )?crash)\b"
+)
+# One entry of a list that says what codes mean; a text with several of them is such a list.
+_DEFINITION = (
+    r"^\W{0,8}(?i:exit(?:ed|s)?(?: with)?(?: exit)? (?:code|status)) (?P<code>\d{1,3})\W{0,4}[:–—-] \W?[A-Za-z]"
+)
+_FEWEST_DEFINITIONS = 3
+# docker compose names the container whose end it tells; those of a database and the like are not the program.
+_OF_A_CONTAINER = r"^(?P<container>[\w.-]+) exited with code "
+_SERVICE = (
+    r"(?i)(?:^|[_-])(?:db|database|postgres\w*|pg|mysql|maria\w*|mongo\w*|redis|rabbitmq|kafka|zookeeper|elastic\w*"
+    r"|memcached|minio|nginx|proxy|traefik|cache|broker|queue)(?:[_-]|$)"
 )
 # A tool that the program starts and can do without.
 _OF_A_HELPER = r"\b(?:ptxas|nvlink|fatbinary|\S*symbolizer\S*)\b"
@@ -155,6 +167,12 @@ _EXIT_FORMS: tuple[tuple[tuple[str, ...], str, Callable[[Match, Place], ExitStat
     (("]+  Exit ", "]-  Exit "), r"^\[\d+\][+-]?\s+Exit (?P<code>\d{1,3})\s", _by_number),
     # make's last line
     (("*** [",), r"^\S*make\S*: \*\*\* \[[^\n]*\] Error (?P<code>\d{1,3})$", _by_number),
+    # the same where the command died of a signal
+    (
+        ("*** [",),
+        rf"^\S*make\S*: \*\*\* \[[^\n]*\] (?P<words>{_SHELL_WORDS})(?:: ?\d+)?(?:\s*{_CORE})?\s*$",
+        _by_words,
+    ),
     # docker ps
     (("Exited (",), r"\bExited \((?P<code>\d{1,3})\)", _by_number),
     # the shell's own words, alone on a line, after a job number or behind `line 3:  4711`
@@ -166,7 +184,7 @@ _EXIT_FORMS: tuple[tuple[tuple[str, ...], str, Callable[[Match, Place], ExitStat
         _by_words,
     ),
     # the same behind `line 3: 4711` where a form or a chat has taken the columns out
-    ((": line ", "line "), rf"^(?:[\w./-]+: )?line \d+:\s+\d+ (?P<words>{_SHELL_WORDS})\b", _by_words),
+    ((": line ", "line "), rf"(?:^|[`'\"])(?:[\w./-]+: )?line \d+:\s+\d+ (?P<words>{_SHELL_WORDS})\b", _by_words),
     # the words behind a prompt's output or a path, made certain by "(core dumped)"
     (("ump",), rf"(?P<words>{_SHELL_WORDS})[.:]?\s*{_CORE}", _by_words),
     # the shell's words right behind a progress bar, which ends in no line feed (`loss: 2.1371Killed`, `ETA: 12sKilled`)
@@ -209,6 +227,16 @@ _EXIT_FORMS: tuple[tuple[tuple[str, ...], str, Callable[[Match, Place], ExitStat
         r"(?P<number>\d{1,2})(?:\b[ :,.(<*!-][^\n]*|\b)$",
         _by_certain_number,
     ),
+    # ctest
+    (
+        ("SegFault", "(SEGFAULT)"),
+        r"\*\*\*Exception: (?P<words>SegFault)\b|^\s*\d+ - \S+ \(SEGFAULT\)",
+        lambda match, place: status.from_signal("SIGSEGV", place=place),
+    ),
+    # MySQL's and MariaDB's handler, Ruby's, Mono's
+    (("got signal ",), r"\b\w+ got signal (?P<number>\d{1,2}) ?;", _by_signal_number),
+    (("[BUG] ",), r"\[BUG\] (?P<words>[Ss]egmentation fault|[Bb]us [Ee]rror|[Ii]llegal instruction)\b", _by_words),
+    (("while executing native code",), r"\bGot a (?P<signal>SIG[A-Z]{2,6}) while executing native code", _by_name),
     (("caught", "Caught"), r"^\W{0,4}(?i:signal) (?P<number>\d{1,2}) (?:was )?caught\b", _by_signal_number),
     # systemd, Go, cargo, Android, Julia, TensorFlow's own handler, qemu, R
     (("status=",), r"\bstatus=\d{1,2}/(?P<signal>[A-Z]{2,6})\b", _by_name),
@@ -233,7 +261,12 @@ _EXIT_FORMS: tuple[tuple[tuple[str, ...], str, Callable[[Match, Place], ExitStat
     ),
     (("signal: ",), r"\bsignal: (?P<number>\d{1,2}), SIG[A-Z]{2,6}: ", _by_signal_number),
     (("ignal ",), r"(?:Fatal signal|\bsignal) (?P<number>\d{1,2}) \(SIG[A-Z]{2,6}\)", _by_signal_number),
-    (("signal (",), r"^(?:\[\d+\] )?signal \((?P<number>\d{1,2})\): [A-Z]", _by_signal_number),
+    (
+        ("signal ",),
+        r"^(?:\[?\d+\] )?signal \(?(?P<number>\d{1,2})(?:\.\d+)?\)?(?: \(\d+\))?: [A-Z][a-z]",
+        _by_signal_number,
+    ),
+    (("terminating on signal",), r": terminating on signal (?P<number>\d{1,2}) from pid \d", _by_signal_number),
     (("*** Received signal ",), r"\*\*\* Received signal (?P<number>\d{1,2}) \*\*\*", _by_signal_number),
     (("uncaught target signal",), r"qemu: uncaught target signal (?P<number>\d{1,2}) \(", _by_signal_number),
     (("*** caught ",), r"^ *\*\*\* caught (?P<words>segfault|illegal operation|bus error) \*\*\*", _by_words),
@@ -259,6 +292,10 @@ _EXIT_FORMS: tuple[tuple[tuple[str, ...], str, Callable[[Match, Place], ExitStat
 )
 
 
+_LINE_OF_SUCCESS = "echo $?"
+_ASKED_WITHIN = 3
+
+
 class Placed(NamedTuple):
     """An exit status and the offset in the log at which it was read."""
 
@@ -269,6 +306,7 @@ class Placed(NamedTuple):
 def exit_statuses(log: Log) -> list[Placed]:
     """Every exit status in the log, one a line, in the order of the text."""
     found: dict[int, Placed] = {}
+    definitions = definitions_of_codes(log)
     for needles, form, read in _EXIT_FORMS:
         if not any(needle in log.text for needle in needles):
             continue
@@ -280,12 +318,38 @@ def exit_statuses(log: Log) -> list[Placed]:
                 continue
             if read is _by_number and patterns.compile(_TAUGHT).search(log.line(at)):
                 continue
+            if line + 1 in definitions:
+                continue
             if read in _NEAR_PROSE and patterns.compile(_HYPOTHETICAL).search(log.text[line + 1 : match.end(1)]):
                 continue
             # A line often gives the same status twice (`-1073740791 (0xC0000409)`): the first is what the person saw.
             if seen is not None and (line not in found or at < found[line].offset):
                 found[line] = Placed(at, seen)
-    return [found[line] for line in sorted(found)]
+    return _of_the_program(log, [found[line] for line in sorted(found) if not _is_denied(log, found[line])])
+
+
+def _is_denied(log: Log, placed: Placed) -> bool:
+    """Whether the shell was asked right below, and says that the command ended well: the words were only printed."""
+    below = log.text[placed.offset :].split("\n", _ASKED_WITHIN + 1)[1:]
+    asked = (_LINE_OF_SUCCESS in line and following.strip() == "0" for line, following in pairwise(below))
+    return placed.status.is_death and any(asked)
+
+
+def definitions_of_codes(log: Log) -> frozenset[int]:
+    """Where the lines begin that say what a code means, if the text is a list of codes."""
+    found = list(patterns.compile(_DEFINITION).finditer(log.text))
+    if len({match["code"] for match in found}) < _FEWEST_DEFINITIONS:
+        return frozenset()
+    return frozenset(log.text.rfind("\n", 0, match.start(1)) + 1 for match in found)
+
+
+def _of_the_program(log: Log, exits: list[Placed]) -> list[Placed]:
+    """The statuses without those of the containers beside it, where docker compose tells the program's own."""
+    named = [(placed, patterns.compile(_OF_A_CONTAINER).search(log.line(placed.offset))) for placed in exits]
+    beside = [bool(match and patterns.compile(_SERVICE).search(match["container"])) for _, match in named]
+    if not any(match and not is_beside for (_, match), is_beside in zip(named, beside, strict=True)):
+        return exits
+    return [placed for placed, is_beside in zip(exits, beside, strict=True) if not is_beside]
 
 
 # ---------------------------------------------------------------- several runs in one log
@@ -406,7 +470,12 @@ _MESSAGES: tuple[tuple[MessageKind, tuple[str, ...], str], ...] = (
         r"(?:\b(?:free|malloc|realloc|calloc|munmap_chunk|malloc_consolidate|_int_free)\(\): [a-z].*"
         r"|double free or corruption.*|corrupted (?:size|double-linked|unsorted).*|invalid fastbin entry.*)$",
     ),
-    ("terminate", ("terminat",), r"(?:terminate called .*|libc\+\+abi(?:\.dylib)?: terminating .*)$"),
+    (
+        "terminate",
+        ("terminat", "ure virtual"),
+        r"(?:terminate called .*|^pure virtual method called"
+        r"|libc\+\+abi(?:\.dylib)?: (?:terminating|Pure virtual) .*)$",
+    ),
     ("assertion", ("Assertion ",), r"Assertion (?:`.*' |failed: ).*$"),
 )
 

@@ -91,6 +91,8 @@ _PREFIXES = (
     r"^(?:app|heroku)\[(?P<who>[\w.]+)\]: ",  # Heroku, after its time
     r"^\[\d{4}-\d\d-\d\d,? [\d:,]+(?: UTC)?\] \{[\w.]+:\d+\} [A-Z]+ - ",  # Airflow
     r"^\d\d/\d\d/\d\d \d\d:\d\d:\d\d (?:INFO|WARN|ERROR) [\w.$]+: ",  # Spark
+    # TorchServe and others that log with log4j, for what a worker prints: level, thread, logger
+    rf"^(?:{_ISO} )?\[(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL) ?\] (?P<who>[\w.:-]{{1,80}}) [\w.$]{{1,120}} - ",
     # Android Studio's logcat, then adb's two forms
     r"^(?:\d{4}-)?\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} +\d+-\d+/\S+ [VDIWEFA]/[^:\n]{1,60}: ?",
     r"^\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} +\d+ +\d+ [VDIWEFA] [^:\n]{1,60}: ",

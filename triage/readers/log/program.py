@@ -100,11 +100,21 @@ _WRITTEN: tuple[_Row, ...] = (
             'Tensor("',
             "root error(s) found",
             "Could not load dynamic library",
+            "GpuLaunchKernel",
+            "not in list of allowed values",
+            "not found in checkpoint",
+            "The Session graph is empty",
+            "uninitialized value",
+            "'predict_",
         ),
         r"\w+Error \(see above for traceback\)|\bConcatOp : |Received a label value of \S+ which is outside the valid"
         r"|\(op: '\w+'\) with input shapes|Assign requires shapes of both tensors|Input to reshape is a tensor with \d"
         r"|\blogits and labels must be |\bTensor\(\"[^\"\n]{1,200}:\d+\", shape=|^\d+ root error\(s\) found"
-        r"|\b\w+Error: +\d+ root error\(s\) found|Could not load dynamic library '[^'\n]+'; dlerror",
+        r"|\b\w+Error: +\d+ root error\(s\) found|Could not load dynamic library '[^'\n]+'; dlerror"
+        r"|Non-OK-status: GpuLaunchKernel"
+        r"|has DataType \w+ not in list of allowed values|\bKey \S+ not found in checkpoint"
+        r"|The Session graph is empty\.|Attempting to use uninitialized value \w"
+        r"|'(?:Sequential|Functional|Model)' object has no attribute 'predict_(?:classes|proba)'",
     ),
     (
         "jax",
@@ -118,11 +128,18 @@ _WRITTEN: tuple[_Row, ...] = (
     ),
     (
         "pytorch",
-        ("ATen", "c10", "torch", "PyTorch", "PYTORCH", "THC"),
+        ("ATen", "c10", "torch", "PyTorch", "PYTORCH", "TORCH_", "THC", "Torch was not", "Torch not"),
         r"\baten[/\\]src[/\\]|\bATen[/\\]\w|\bc10[/\\](?:core|cuda|util)[/\\]|\btorch[/\\]csrc[/\\]|PYTORCH_CUDA_ALLOC_CONF"
-        r"|TORCH_USE_CUDA_DSA|THCudaCheck|reserved in total by PyTorch|allocated by PyTorch|[/\\]pytorch[/\\]"
+        r"|TORCH_USE_(?:CUDA|HIP)_DSA|THCudaCheck|reserved in total by PyTorch|allocated by PyTorch|[/\\]pytorch[/\\]"
         r"|Compile with `TORCH_|\bPYTORCH_[A-Z]\w+=|PYTORCH_MPS_HIGH_WATERMARK|\bc10d?::[A-Z]|\btorch\.Size\(\["
-        r"|Torch not compiled with CUDA|`torch\.[\w.]+\([^`\n]*` is deprecated|\btorch\.distributed\.elastic\b",
+        r"|Torch not compiled with CUDA|\bTorch was not compiled with |`torch\.[\w.]+\([^`\n]*` is deprecated"
+        r"|\btorch\.distributed\.elastic\b",
+    ),
+    (
+        "pytorch",  # Lightning, which exists for it alone
+        (" available: ", "LOCAL_RANK: ", "Trainer.fit"),
+        r"\b[GTH]PU available: (?:True|False)[^\n]{0,20}, us(?:ed|ing): |\bLOCAL_RANK: \d+ - CUDA_VISIBLE_DEVICES: "
+        r"|`Trainer\.fit` stopped: ",
     ),
     (
         "pytorch",  # the sentences of its memory, its checkpoints and its processes
@@ -130,6 +147,8 @@ _WRITTEN: tuple[_Row, ...] = (
             "asynchronously reported",
             "Tried to allocate",
             "MPS backend",
+            "aten::",
+            " torch-",
             "state_dict",
             "loaded state dict",
             "copying a param",
@@ -138,7 +157,9 @@ _WRITTEN: tuple[_Row, ...] = (
             "Watchdog caught collective",
             "weight of size",
         ),
-        r"CUDA kernel errors might be asynchronously reported|\b(?:CUDA|HIP|XPU) out of memory\. Tried to allocate \d"
+        r"(?:CUDA|HIP) kernel errors might be asynchronously reported"
+        r"|\b(?:CUDA|HIP|XPU) out of memory\. Tried to allocate \d"
+        r"|'aten::[a-z_]|\bPython-3\.\d+\.\d+\S* torch-\d"
         r"|MPS backend out of memory|Error\(s\) in loading state_dict for|model and loaded state dict do not match"
         r"|copying a param (?:with|of) |DataLoader worker \(pid(?:\(s\))? [\d, ]+\)|\bProcessGroup(?:NCCL|Gloo)\b"
         r"|Watchdog caught collective operation|Given groups=\d+, weight of size",
@@ -155,12 +176,15 @@ _WRITTEN: tuple[_Row, ...] = (
             "does not require grad",
             "and weight type",
             "expected scalar type",
+            "object of scalar type",
+            "torchvision::",
             "backward through the graph",
         ),
         r"\bmat1 and mat2 (?:shapes|must have)|Expected all tensors to be on the same device|The size of tensor a \(\d"
         r"|Sizes of tensors must match except in dim|stack expects each tensor to be equal size"
         r"|variables needed for gradient computation|of tensors does not require grad"
         r"|Input type \([^)\n]{1,60}\) and weight type|expected scalar type \w+ but found"
+        r"|Expected object of scalar type \w+ but got|No such operator torchvision::|operator torchvision::\w+ does not"
         r"|Trying to backward through the graph a second time",
     ),
     (
@@ -179,7 +203,7 @@ _WRITTEN: tuple[_Row, ...] = (
     (
         "paddle",
         ("paddle", "Paddle", "is detected by the operating system"),
-        r"\bpaddle(?:/fluid/|/phi/|::|\.fluid|\.base)|PaddlePaddle|No stack trace in paddle"
+        r"\bpaddle(?:[/\\](?:fluid|phi)[/\\]|::|\.fluid|\.base)|PaddlePaddle|No stack trace in paddle"
         r"|^FatalError: [^\n]{1,80} is detected by the operating system",
     ),
     (
@@ -233,37 +257,112 @@ _RUNTIMES: tuple[_LanguageRow, ...] = (
     (
         "java",
         "exception",
-        ("Java", "java", ".kt:"),
+        ("Java", "java", ".kt:", "Gradle", "gradlew"),
         r"detected by the Java Runtime Environment|^Exception in thread \"|FATAL EXCEPTION: "
+        r"|\bGradle (?:build daemon|Test Executor|Worker Daemon)\b|^> Task :\S+ FAILED"
         r"|^\s*at [\w$.<>]+\([\w$]+\.(?:java|kt|scala):\d+\)|^(?:Caused by: )?java\.\w+\.[\w.]*(?:Exception|Error)\b",
     ),
     (
         "dotnet",
         "exception",
-        (".cs:line", "System.", "Microsoft.ML", "Process terminated"),
+        (".cs:line", "System.", "Microsoft.ML", "Process terminated", "Stack overflow.", "OverflowException", "mono"),
         r"\.cs:line \d|^\s*(?:Unhandled [Ee]xception[.:] |--->? ?)?System\.(?:\w+\.)*\w+Exception\b"
-        r"|\bMicrosoft\.ML\.\w|Process terminated\. ",
+        r"|\bMicrosoft\.ML\.\w|Process terminated\. |^Stack overflow\.\s*\n(?:Repeat|\s+at )"
+        r"|^Process is terminat\w+ due to StackOverflowException|\bfatal error in the mono runtime\b",
     ),
     (
         "javascript",
         "exception",
-        ("npm ERR!", "node_modules", "node:internal", ".js:", "Node.js v", "internal/modules", ".ts:"),
-        r"\bnpm ERR!|\bnode_modules[/\\]|\bnode:internal/|^\s*at .{1,300}\(?[\w@/\\.:-]+\.(?:m?js|ts):\d+:\d+\)?$"
+        (
+            "npm ERR!",
+            "npm error",
+            "node_modules",
+            "node:internal",
+            ".js:",
+            "Node.js v",
+            "internal/modules",
+            ".ts:",
+            "JavaScript heap",
+            "JS stacktrace",
+            "ELIFECYCLE",
+            "Failed at the ",
+            "Jest",
+            "yarn run v",
+            "PM2 ",
+        ),
+        r"^Using Jest CLI|\bJest (?:worker|did not exit)|^yarn run v\d|\bPM2 (?:log|error): "
+        r"|^ELIFECYCLE\b|^Failed at the \S+ [\w:-]+ script\b"
+        r"|\bnpm ERR!|^npm error\b|JavaScript heap out of memory|^<--- JS stacktrace --->"
+        r"|\bnode_modules[/\\]|\bnode:internal/|^\s*at .{1,300}\(?[\w@/\\.:-]+\.(?:m?js|ts):\d+:\d+\)?$"
         r"|^Node\.js v\d|internal/modules/cjs",
     ),
     ("go", "exception", ("goroutine ",), r"^goroutine \d+ \["),
-    ("rust", "exception", ("panicked at",), r"^thread '[^'\n]*'(?: \(\d+\))? panicked at|\bpanicked at '"),
+    (
+        "rust",
+        "exception",
+        ("panicked at", "exit successfully", "overflowed its stack"),
+        r"^thread '[^'\n]*'(?: \(\d+\))? panicked at|\bpanicked at '|^thread '[^'\n]*' has overflowed its stack"
+        r"|process didn't exit successfully: `[^`\n]{0,400}[/\\]target[/\\]",
+    ),
     (
         "r",
         "exception",
         ("*** caught", "Execution halted", "py_call_impl", "library(", "Rscript", "rsession"),
         r"^ \*\*\* caught (?:segfault|illegal|bus)|^Execution halted|\bpy_call_impl\(|^>? ?library\(\w+\)|\brsession\b",
     ),
-    ("julia", "exception", ("in expression starting at",), r"^in expression starting at "),
+    (
+        "julia",
+        "exception",
+        ("in expression starting ",),
+        r"^(?:while loading [^\n]{1,300}, )?in expression starting (?:at|on line) ",
+    ),
     ("swift", "exception", (".swift",), r"\.swift(?::\d+|, line \d+): Fatal error|Fatal error: [^\n]{1,300}\.swift"),
-    ("ruby", "exception", (".rb:",), r"\.rb:\d+:in [`']|\[BUG\] "),
+    (
+        "ruby",
+        "exception",
+        (".rb:", "[BUG] ", "rake aborted!"),
+        r"^rake aborted!|\.rb:\d+:in [`']|: \[BUG\] |^\[BUG\] [^\n]*\nruby \d",
+    ),
     ("perl", "exception", (" line ",), r" at [^\n]{1,200}\.p[lm] line \d+\."),
-    ("php", "exception", ("PHP ",), r"\bPHP (?:Fatal|Parse) error: "),
+    (
+        "php",
+        "exception",
+        ("PHP ", ".php", "[pool "),
+        r"\bPHP (?:Fatal|Parse) error: |\b(?:Fatal|Parse) error: [^\n]{1,400} in \S+\.php(?: on line |:)\d"
+        r"|\[pool [\w.-]+\] child \d+ (?:exited|said)",
+    ),
+    (
+        "fortran",
+        "exception",
+        ("Backtrace for this error", "forrtl:", "Fortran runtime error"),
+        r"^Backtrace for this error:|^forrtl: |^Fortran runtime error: ",
+    ),
+    (
+        "haskell",
+        "exception",
+        ("HasCallStack", "Prelude.", ".hs:", "<<loop>>"),
+        r"^\s*CallStack \(from HasCallStack\):|^[\w.-]+: Prelude\.\w+: |^[\w.-]+: <<loop>>"
+        r"|^[\w.-]+: [^\n]{0,200}\.hs:\(?\d+[:,]",
+    ),
+    (
+        "ocaml",
+        "exception",
+        ("Fatal error: exception ", ".ml"),
+        r"^Fatal error: exception [(A-Z]|^(?:Raised|Called|Re-raised) (?:at|from) [^\n]{0,200}\.ml\", line \d",
+    ),
+    (
+        "lua",
+        "exception",
+        (".lua:", "stack traceback:"),
+        r"^lua[\w.]*: |\.lua:\d+: [^\n]{1,300}\n\s*stack traceback:|^\s*stack traceback:\s*\n\s+(?:\[C\]|\S+\.lua:\d)",
+    ),
+    (
+        "erlang",
+        "exception",
+        ("erl_crash.dump", "pid terminated", "** (", "=CRASH REPORT", "eheap_alloc", "init terminating in do_boot"),
+        r"erl_crash\.dump|\bKernel pid terminated|\beheap_alloc: Cannot|^=CRASH REPORT=|init terminating in do_boot"
+        r"|^\s*\*\* \((?:Mix|EXIT|EXIT from [^)\n]{1,80}|[A-Z]\w*(?:\.\w+)*Error)\) ",
+    ),
     (
         "python",
         "exception",
@@ -274,8 +373,11 @@ _RUNTIMES: tuple[_LanguageRow, ...] = (
     (
         "python",
         "exception",
-        ("Error: ", ":tensorflow:", "Using TensorFlow backend", "python"),
-        r"\b(?:Import|ModuleNotFound|Attribute|UnboundLocal|ZeroDivision|FileNotFound|Memory|UnicodeDecode|OS)Error: "
+        ("Error: ", ":tensorflow:", "Using TensorFlow backend", "python", "orker with pid", "(pid:", "celery"),
+        r"\bcelery\.(?:worker|app|beat)\b|: \w+/(?:MainProcess|ForkPoolWorker-\d+)\]"
+        r"|^[^\n]{0,60}\[\w+\] (?:WORKER TIMEOUT \(pid:|Worker with pid \d+ was terminated"
+        r"|Worker \(pid: ?\d+\) was sent)"
+        r"|\b(?:Import|ModuleNotFound|Attribute|UnboundLocal|ZeroDivision|FileNotFound|Memory|UnicodeDecode|OS)Error: "
         r"|^(?:INFO|WARNING|ERROR):tensorflow:|^Using TensorFlow backend|^python[\d.]*: [^\n]{1,300}ssertion",
     ),
 )
@@ -302,7 +404,7 @@ _COMPILED: tuple[_LanguageRow, ...] = (
         "c",
         "native frame",
         (".c:",),
-        r"^\s*#\d+ +(?:0x)?[0-9a-fA-F]{4,16} [^\n]* /[^\n ]*\.c:\d|\.c:\d+[^\n]{0,80}(?:runtime error|ssertion)",
+        r"^\s*#\d+ +(?:0x)?[0-9a-fA-F]{2,16} [^\n]*[ /][^\n :]*\.c:\d|\.c:\d+[^\n]{0,80}(?:runtime error|ssertion)",
     ),
     (
         "c++",
@@ -320,6 +422,16 @@ _LIKE_PYTHON: tuple[_LanguageRow, ...] = (
         r"^\s*(?:\[[^\]\n]*\])?[$#>%]* ?(?:\S+/)?python[\d.]*(?:\.exe)? |^>>> "
         r"|^(?:\.\.\. )?(?:import \w+|from [\w.]+ import)\b|\.py\b|\bsite-packages\b"
         r"|\bipykernel\b|\bpython3?\.\d|\bPython 3|\bpython\.exe\b|\bpip3? install\b",
+    ),
+)
+# Last words of C++'s own runtime. A Python program that calls C++ prints them too, so anything of Python's goes first.
+_LIKE_COMPILED: tuple[_LanguageRow, ...] = (
+    (
+        "c++",
+        "log line",
+        ("terminat", "pure virtual"),
+        r"terminate called (?:after throwing|without an active)|libc\+\+abi(?:\.dylib)?: (?:terminating|Pure virtual)"
+        r"|^pure virtual method called",
     ),
 )
 
@@ -345,9 +457,9 @@ def _framework(log: Log) -> ProgramReason | None:
     """
     is_started = any(words in log.text for words in _AT_START)
     text = pattern(_START_LINE).sub(_blank, log.text) if is_started else log.text
-    started = _first_of(_written(log.text)) if is_started else {}
+    started = _first_of(_written(log.text, log.text)) if is_started else {}
     ways: tuple[tuple[ProgramSign, Callable[[str], Iterable[_Found]]], ...] = (
-        ("log line", _written),
+        ("log line", lambda part: _written(part, log.text)),
         ("import", _imported),
     )
     for kind, look in ways:
@@ -385,9 +497,9 @@ def _reason(kind: ProgramSign, shows: Framework | Language, log: Log, offset: in
     return ProgramReason(kind, shows, log.line(offset).strip()[:_LONGEST], log.place(offset))
 
 
-def _written(text: str) -> Iterator[_Found]:
+def _written(text: str, whole: str) -> Iterator[_Found]:
     if "tensorflow" in text:
-        yield from _sources(text)
+        yield from _sources(text, whole)
     if "-packages" in text:
         yield from _packages(_INSTALLED, text)
     for framework, words, written in _WRITTEN:
@@ -395,8 +507,11 @@ def _written(text: str) -> Iterator[_Found]:
             yield framework, match.start()
 
 
-def _sources(text: str) -> Iterator[_Found]:
-    """TensorFlow by its source files. Below `org_tensorflow` they are a part of another program: mostly of JAX."""
+def _sources(text: str, whole: str) -> Iterator[_Found]:
+    """TensorFlow by its source files. Below `org_tensorflow` they are a part of another program: mostly of JAX.
+
+    What says that it is TensorFlow Serving may stand in a line of the start, which the text no longer has.
+    """
     inner = None
     for number, match in enumerate(pattern(_SOURCES).finditer(text)):
         if not match["outer"]:
@@ -406,7 +521,7 @@ def _sources(text: str) -> Iterator[_Found]:
         if number > _ENOUGH:
             break
     if inner is not None:
-        yield ("tensorflow" if any(word in text for word in _BUILT_WITH_TENSORFLOW) else "jax"), inner.start()
+        yield ("tensorflow" if any(word in whole for word in _BUILT_WITH_TENSORFLOW) else "jax"), inner.start()
 
 
 def _packages(named: str, text: str) -> Iterator[_Found]:
@@ -436,7 +551,7 @@ def _language(log: Log, *, is_native: bool) -> ProgramReason | None:
     """What only one runtime prints; then native code without an interpreter; then what merely looks like Python."""
     text = log.text
     is_native = is_native and not any(word in text for word in _INTERPRETED)
-    for rows in (_RUNTIMES, _COMPILED if is_native else (), _LIKE_PYTHON):
+    for rows in (_RUNTIMES, _COMPILED if is_native else (), _LIKE_PYTHON, _LIKE_COMPILED if is_native else ()):
         for language, kind, words, printed in rows:
             if any(word in text for word in words) and (match := pattern(printed).search(text)):
                 return _reason(kind, language, log, match.start())
@@ -446,14 +561,25 @@ def _language(log: Log, *, is_native: bool) -> ProgramReason | None:
 # Of very many matches the first ones say what the others would.
 _ENOUGH = 50
 _LONGEST = 200
-_BUILT_WITH_TENSORFLOW = ("tensorflow_serving", "mediapipe", "TensorFlow ModelServer")
+_BUILT_WITH_TENSORFLOW = (
+    "tensorflow_serving",
+    "tensorflow/serving",
+    "tensorflow_model_server",
+    "mediapipe",
+    "TensorFlow ModelServer",
+    "org_tensorflow/tensorflow/cc/saved_model",
+    "org_tensorflow/tensorflow/core/platform/cpu_feature_guard",
+)
 _NAMES: tuple[tuple[Framework, tuple[str, ...]], ...] = (
-    ("tensorflow", ("tensorflow", "TensorFlow", "Tensorflow", "keras", "Keras", " tf.", "tf.keras", "TFLite", "tfjs")),
+    (
+        "tensorflow",
+        ("tensorflow", "TensorFlow", "Tensorflow", "keras", "Keras", " tf.", "`tf.", "tf.keras", "TFLite", "tfjs"),
+    ),
     ("pytorch", ("pytorch", "PyTorch", "Pytorch", "torch.", "torchvision", "libtorch", "torch==")),
     ("jax", ("jaxlib", "JAX", "import jax", "jax.")),
     ("onnxruntime", ("onnxruntime", "ONNX Runtime", "OnnxRuntime")),
     ("mxnet", ("mxnet", "MXNet")),
-    ("paddle", ("paddlepaddle", "PaddlePaddle", "paddleocr", "PaddleOCR")),
+    ("paddle", ("paddlepaddle", "PaddlePaddle", "paddleocr", "PaddleOCR", "PaddleDetection", "ppdet")),
     ("caffe", ("caffe", "Caffe")),
     ("darknet", ("darknet", "Darknet")),
     ("theano", ("theano", "Theano")),
@@ -503,11 +629,11 @@ _LIKELY: tuple[_Row, ...] = (
     ),
     (
         "tensorflow",
-        ("TF", "tf", "rasa "),
+        ("TF", "tf", "rasa ", "when initializing TF", "Some layers of TF"),
         r"\b(?:TF|tf)[ -]?v?[12]\.\d|\bTF (?:raises|crashes|Serving|Lite|import|version)\b|\bTFTrain(?:er|ing\w+)\b"
         r"|\btf\.(?:function|data|nn|Session|Graph|Variable|constant|config|compat|train|GradientTape|image|io|lite"
         r"|saved_model|distribute|random|linalg|matmul|reshape|cast|contrib|convert_to_tensor|py_func)\b"
-        r"|\brasa (?:train|run|shell|test)\b",
+        r"|\brasa (?:train|run|shell|test)\b|when initializing TF[A-Z]\w+:|Some (?:layers|weights) of TF[A-Z]\w+ were",
     ),
     (
         "pytorch",
@@ -521,12 +647,16 @@ _LIKELY: tuple[_Row, ...] = (
             "torch ",
             "torch-",
             "when initializing ",
+            "were not initialized from",
+            "with gradient checkpointing",
             "torchrun",
         ),
         r"\bRuntimeError: (?:CUDA|[Cc]uDNN) error: |\bloss\.backward\(\)|\boptimizer\.zero_grad\("
         r"|\bcuda runtime error \(\d+\) : |^\[rank\d+\]:|^torch +\d+\.\d"
         r"|^torch-(?:geometric|scatter|sparse|cluster)\b|\btorchrun\b"
-        r"|when initializing (?:[A-EG-SU-Z]|T[a-z5]|F[a-km-z])\w+(?:Model|For\w+):",
+        r"|when initializing (?:[A-EG-SU-Z]|T[a-z5]|F[a-km-z])\w+(?:Model|For\w+):"
+        r"|Some weights of (?:[A-EG-SU-Z]|T[a-z5]|F[a-km-z])\w+ were not initialized from"
+        r"|is incompatible with gradient checkpointing\b",
     ),
     (
         "pytorch",  # programs

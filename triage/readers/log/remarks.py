@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from triage import patterns, prose
 from triage.crash import Log, MessageKind, RuntimeMessage
+from triage.readers.log import ends
 
 _FAULT = (
     r"(?:seg(?:[em][a-z]{3,11})?[ -]?fault|core[ -]dump|sig(?:segv|abrt|ill|bus|fpe|kill)|bus error|"
@@ -64,11 +65,16 @@ _STANDS = (
     rf"{_WHO}(?: [\w'()./-]+){{0,4}}? {_OFTEN}(?:hangs?|hung|freezes|froze|stalls|stalled|blocks forever"
     rf"|deadlocks|stands still)\b",
     r"\b(?:is|was|are|gets?|got|getting|be|stays?|stayed|remains?|just|always) (?:just |completely |always |then )?"
-    r"(?:stuck|frozen|hanging|hung|freezing|unresponsive|not responding)\b",
+    r"(?:stuck|stucked|frozen|hanging|hung|freezing|unresponsive|not responding)\b",
     rf"{_WHO} (?:\w+ ){{0,2}}?(?:stucks?|hung|hanging)\b",
     r"^\W*(?:stuck|get stuck|hangs?|hung|frozen|freezes|deadlock) "
     r"(?:at|on|in|when|while|forever|after|during|indefinitely)\b",
     r"\bnever (?:returns?|finishes|ends|completes|starts|stops|comes? back|terminates|progresses)\b",
+    r"\b(?:get|gets|got|generates?|causes?|results? in|leads? to|runs? into) an? deadlock\b",
+    r"\b(?:multi-?processing|pool|workers?|process(?:es)?|child(?:ren)?|threads?|execution|jobs?) (?:\w+ )?"
+    r"(?:stuck|stucks|deadlocks)\b",
+    r"\b(?:go(?:es)?|went) (?:in)?to (?:a )?pause\b|\bstops? printing\b",
+    r"\b(?:and|then) (?:it )?(?:doesn't|don't) print anything\b",
     r"\b(?:no (?:response|output|progress|reaction)|nothing happens|doesn't (?:respond|proceed|progress|continue"
     r"|move))"
     r"(?: (?:for|after|even)\b[^\n]{0,30})?",
@@ -105,6 +111,7 @@ _NEEDLES = (
     "reez", "roze", "never ", "o response", "o output", "othing happens", "restart", "ilent", "just ", "bort",
     "SIG", "orever", "ndefinitely", "stall", "doesn't", "unresponsive", "terminat", "o progress", "exit",
     "instr", "bus error", "violation", "orruption", "trl", "load", "usage", "ctivity", "ilization",
+    "pause", "print", "deadlock",
 )  # fmt: skip
 _LONGEST_LINE = 2000
 _LONGEST = 240
@@ -117,9 +124,12 @@ def extract(log: Log) -> list[RuntimeMessage]:
     if not any(needle in log.text for needle in _NEEDLES):
         return []
     found: list[RuntimeMessage] = []
+    definitions = ends.definitions_of_codes(log)
     for offset, line in log.lines():
         if len(found) >= _MOST:
             break
+        if offset in definitions:
+            continue
         if not 8 <= len(line) <= _LONGEST_LINE or not any(needle in line for needle in _NEEDLES):
             continue
         if (kind := _kind(line)) is not None:

@@ -19,6 +19,9 @@ _LAST_LINE = (
     r"^(?:E\s{3,})?((?:[A-Za-z_]\w*\.)*_?[A-Z]\w*"
     r"(?:Error|Exception|Interrupt|Exit|Exceeded|Group|Pool|Loss|It))(?:: ?(.*))?$"
 )
+# AWS Lambda prints what an import raised behind the name of the handler, without its class, and often within JSON.
+_NOT_IMPORTED = "Unable to import module '"
+_LAMBDA_LINE = r"Unable to import module '[\w./-]{1,200}': (?P<message>[^\"\n]+)"
 _ANY_LAST_LINE = r"^((?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)(?:: ?(.*))?$"
 # A logger's level below a stack that it printed is no exception.
 _LEVELS = frozenset(
@@ -31,7 +34,8 @@ _LINKS: dict[str, Link] = {
 # How lines start that end an exception's message.
 _OVER = (
     r"^(?:\d{4}-\d\d-\d\d \d\d:\d\d|[IWEF]\d{4} \d\d:|[IWEF] \S+\.(?:cc|h):\d+\]|Process finished|Fatal Python error|"
-    r"Epoch \d+/|\$ |>>> |Segmentation fault|Aborted|Killed|terminate called|Exception ignored in|\[\w+\] )"
+    r"Epoch \d+/|\$ |>>> |Segmentation fault|Aborted|Killed|terminate called|Exception ignored in|\[\w+\] |"
+    r"_{3,} |={5,} )"
 )
 _BOILERPLATE = (
     r"^(?:Graph execution error:|in user code:|Detected at node|<stack traces unavailable>|Node: |"
@@ -45,7 +49,7 @@ _LONGEST_MESSAGE = 80
 
 def extract(log: Log) -> tuple[PythonException, ...]:
     """Every exception in the order of the text."""
-    if _START not in log.text and not any(word in log.text for word in _ENDINGS):
+    if not any(word in log.text for word in (_START, _NOT_IMPORTED, *_ENDINGS)):
         return ()
     found: list[PythonException] = []
     link: Link | None = None
@@ -151,6 +155,9 @@ def _last_line(line: str, *, in_traceback: bool) -> tuple[str, str] | None:
 
     Below frames any name counts; elsewhere only the name of an exception, and not other programs' `Error: ...`.
     """
+    if _NOT_IMPORTED in line and (handler := pattern(_LAMBDA_LINE).search(line)):
+        text = handler["message"].strip()
+        return "ModuleNotFoundError" if text.startswith("No module named") else "ImportError", text
     if in_traceback and (line[:1].isalpha() or line.startswith("_")):
         match = pattern(_ANY_LAST_LINE).match(line)
         return (match[1], match[2] or "") if match and match[1].upper() not in _LEVELS else None

@@ -48,6 +48,27 @@ PHP = """\
 PHP Fatal error:  Uncaught Error: no session in /home/user/model.php:31
 Stack trace:
 #0 /home/user/main.php(7): Demo\\Model->run()"""
+HASKELL = """\
+demo: no session
+CallStack (from HasCallStack):
+  error, called at src/Model.hs:31:9 in demo-0.1-inplace:Model"""
+OCAML = """\
+Fatal error: exception Failure("no session")
+Raised at Model.run in file "model.ml", line 31, characters 9-24"""
+LUA = """\
+lua: model.lua:31: attempt to index a nil value (local 'session')
+stack traceback:
+\tmodel.lua:31: in function 'run'
+\t[C]: in ?"""
+ELIXIR = """\
+** (RuntimeError) no session
+    (demo 0.1.0) lib/model.ex:31: Demo.Model.run/1"""
+OVERFLOW = """\
+Stack overflow.
+Repeat 24088 times:
+--------------------------------
+   at Demo.Model.<<Run>$>g__Again|0_8(Int32)
+--------------------------------"""
 R = """\
 Error in run(model) : no session
 Calls: main -> run
@@ -64,8 +85,16 @@ Execution halted"""
         (GO, "demo.(*Model).Run"),
         (RUBY, "<main>"),
         (PHP, "Demo\\Model->run"),
+        (HASKELL, "error"),
+        (OCAML, "Model.run"),
+        (LUA, "'run'"),
+        (ELIXIR, "Demo.Model.run/1"),
+        (OVERFLOW, "Demo.Model.<<Run>$>g__Again|0_8"),
     ],
-    ids=["java", "android", "dotnet", "node", "go", "ruby", "php"],
+    ids=[
+        *("java", "android", "dotnet", "node", "go", "ruby", "php"),
+        *("haskell", "ocaml", "lua", "elixir", "dotnet-overflow"),
+    ],
 )
 def test_the_heading_is_the_message_and_the_frames_crashed(text: str, top: str) -> None:
     found = facts_in("languages", text)
@@ -95,6 +124,12 @@ def test_r_stops_a_script_with_two_lines() -> None:
         "Unhandled Exception: System.DllNotFoundException: Unable to load DLL 'tensorflow'",
         "thread 'worker' panicked at 'no session', src/model.rs:31:9",
         "Uncaught TypeError: Cannot read properties of undefined",
+        "Fatal error: Allowed memory size of 134217728 bytes exhausted (tried to allocate 9) in /srv/a.php on line 3",
+        "Fatal error: exception Stack_overflow",
+        "demo: Prelude.head: empty list",
+        "Kernel pid terminated (application_controller) ({application_start_failure,demo,{bad_return,x}})",
+        "Can't locate Demo.pm in @INC (you may need to install the Demo module) at demo.pl line 1.",
+        "main.swift:4: Fatal error: Unexpectedly found nil while unwrapping an Optional value",
     ],
 )
 def test_headings_that_are_certain_without_frames(line: str) -> None:
@@ -109,6 +144,8 @@ def test_headings_that_are_certain_without_frames(line: str) -> None:
         "ValueError: no session",
         "do not panic: it is only a test",
         "Error: no such option: --demo",
+        "Use of uninitialized value $n in addition (+) at demo.pl line 3.",
+        "conf.lua:3: loaded",
     ],
 )
 def test_what_was_logged_or_only_mentioned_is_no_end(text: str) -> None:

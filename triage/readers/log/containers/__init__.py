@@ -20,6 +20,7 @@ FORMATS = (
     "docker",
     "kubernetes",
     "slurm",
+    "systemd",
     "spark",
     "ray",
     "celery",

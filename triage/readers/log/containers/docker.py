@@ -6,9 +6,9 @@ from triage import patterns, status
 from triage.crash import Log, Memory
 from triage.readers.log.containers.interface import ContainerFacts
 
-TRIGGERS = ('"OOMKilled":', '"ExitCode":')
-_EXIT_CODE = r'"ExitCode": (?P<code>\d{1,3})'
-_OOM = r'"OOMKilled": (?P<oom>true|false)'
+TRIGGERS = ('"OOMKilled":', '"ExitCode":', "ExitCode:")
+_EXIT_CODE = r'\bExitCode"?: ?(?P<code>\d{1,3})'
+_OOM = r'\bOOMKilled"?: ?(?P<oom>true|false)'
 
 
 def extract(log: Log) -> ContainerFacts:

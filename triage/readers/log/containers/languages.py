@@ -1,7 +1,8 @@
 """Uncaught exceptions and panics of other languages' runtimes, with the frames that they print below.
 
-Java, .NET, JavaScript, Go, Rust, Ruby, PHP, Julia and R each say in words of their own that the program is over. An
-exception that was only logged is none of these, so a heading counts only in the form that the runtime itself writes.
+Java, .NET, JavaScript, Go, Rust, Ruby, PHP, Julia, R, Perl, Swift, Haskell, OCaml, Lua and Erlang each say in words of
+their own that the program is over. An exception that was only logged is none of these, so a heading counts only in the
+form that the runtime itself writes.
 """
 
 from __future__ import annotations
@@ -38,6 +39,18 @@ TRIGGERS = (
     "Fatal error: ",
     "ERROR: LoadError",
     "Stacktrace:",
+    "Stack overflow.",
+    "HasCallStack",
+    ": Prelude.",
+    "<<loop>>",
+    "stack traceback:",
+    "Kernel pid terminated",
+    "erl_crash.dump",
+    "eheap_alloc: ",
+    "init terminating in do_boot",
+    "** (",
+    ".pl line ",
+    ".pm line ",
 )
 _MOST_FRAMES = 200
 _LONGEST = 400
@@ -70,11 +83,12 @@ _RUNTIMES = (
     _Runtime(
         r"^(?:[^\n]{0,60}?)(?:Unhandled [Ee]xception[.:] ?(?:\n[^\n]+|[^\n]+)|Process (?:is )?terminated[. ][^\n]*"
         r"|Fatal error\. [^\n]*|Stack overflow\.|Exception Info: System\.[^\n]+)$",
-        r"^\s*at (?P<function>[\w.<>`|+\[\],]+)\([^\n]*?\)(?: in (?P<file>[^\n]+?):line (?P<line>\d+))?\s*$",
+        r"^\s*at (?P<function>[\w.<>`|+$\[\],]+)\([^\n]*?\)(?: in (?P<file>[^\n]+?):line (?P<line>\d+))?\s*$",
     ),
     # PHP
     _Runtime(
-        r"^(?:[^\n]{0,60}?)(?:PHP )?Fatal error:  ?[^\n]+$",
+        r"^(?:[^\n]{0,60}?)(?:PHP )?Fatal error:  ?[^\n]+(?:PHP|\.php|Uncaught|Allowed memory|Maximum execution)[^\n]*$"
+        r"|^(?:[^\n]{0,60}?)PHP Fatal error:  ?[^\n]+$",
         r"^#\d+ (?P<file>[^\n(]+)\((?P<line>\d+)\): (?P<function>[\w\\>:-]+)\(",
     ),
     # Node and browsers
@@ -110,6 +124,49 @@ _RUNTIMES = (
         r"(?P<line>\d+))?",
         between=3,
     ),
+    # Swift, whose traps are illegal instructions to the system
+    _Runtime(
+        r"^[^\n]{0,120}?\.swift:\d+: (?:Fatal error|Precondition failed|Assertion failed)[^\n]*$"
+        r"|^[^\n]{0,60}?Fatal error: [^\n]{1,300}: file [^\n]{1,200}\.swift, line \d+$",
+        "",
+        0,
+    ),
+    # Haskell; the message may have several lines
+    _Runtime(
+        r"^[\w.-]+: [^\n]+(?:\n[^\n]+){0,5}?\n\s*CallStack \(from HasCallStack\):$"
+        r"|^[\w.-]+: (?:Prelude\.\w+: [^\n]+|<<loop>>|stack overflow)$",
+        r"^\s+(?P<function>[\w'.]+), called at (?P<file>[^\s:]+):(?P<line>\d+):\d+ in ",
+        between=1,
+    ),
+    # OCaml
+    _Runtime(
+        r"^Fatal error: exception [^\n]+$",
+        r"^(?:Raised|Called|Re-raised)(?: by primitive operation)? (?:at|from) (?:(?P<function>[\w.']+) in )?"
+        r"file \"(?P<file>[^\"\n]+)\"(?: \(inlined\))?, lines? (?P<line>\d+)",
+        between=1,
+    ),
+    # Lua, also inside another program
+    _Runtime(
+        r"^[^\n]{0,200}?\.lua:\d+: [^\n]+$|^lua[\w.]*: [^\n]+$",
+        r"^\s+(?P<file>[^\s:][^\n:]*\.lua):(?P<line>\d+): in (?:(?:function|method|upvalue|local|field|global) )?"
+        r"(?P<function>[^\n]+)$",
+        between=2,
+    ),
+    # Erlang and Elixir
+    _Runtime(
+        r"^[^\n]{0,80}?(?:Kernel pid terminated|init terminating in do_boot|eheap_alloc: Cannot (?:re)?allocate"
+        r"|Crash dump (?:is being|was) written to: )[^\n]*$"
+        r"|^\*\* \((?:Mix|EXIT|EXIT from [^)\n]{1,80}|[A-Z]\w*(?:\.\w+)*(?:Error|Exception))\) [^\n]+$",
+        r"^\s+(?:\([\w ]+ [\d.]+\) )?(?P<file>[\w/.-]+\.(?:exs?|erl)):(?P<line>\d+): (?P<function>[^\n]+)$",
+        between=12,
+    ),
+    # Perl; what it only warns of has other words
+    _Runtime(
+        r"^(?:Can't |Cannot |Died|BEGIN failed|Compilation failed|Undefined subroutine|Illegal division|Attempt to"
+        r"|Modification of|Not an? \w+ reference|syntax error)[^\n]* at \S+ line \d+[.,][^\n]*$",
+        "",
+        0,
+    ),
     # R, which stops a script with two lines
     _Runtime(r"^Error(?: in [^\n]+? ?)?: ?[^\n]*(?:\n[^\n]+){0,6}?\n(?:Calls: [^\n]+\n)?Execution halted$", "", 0),
 )
@@ -117,7 +174,10 @@ _RUNTIMES = (
 _CERTAIN = (
     r"Exception in thread \"|FATAL EXCEPTION: |== Java Exception: |[Uu]nhandled [Ee]xception|UnhandledPromiseRejection"
     r"|Process (?:is )?terminated|Fatal error\. |Uncaught |' (?:\(\d+\) )?panicked at |Execution halted|PHP Fatal error"
-    r"|\.rb:\d+:in |LoadError"
+    r"|\.rb:\d+:in |LoadError|\.php(?: on line |:)\d|\.swift[:,]|HasCallStack"
+    r"|^[\w.-]+: (?:Prelude\.|<<loop>>|stack over)"
+    r"|^Fatal error: exception |Kernel pid terminated|init terminating|eheap_alloc: |Crash dump |^\*\* \((?:Mix|EXIT)"
+    r"| line \d+[.,]"
 )
 # A logger prints an exception that the program went on after.
 _LOGGED = r"(?i)\b(?:WARN(?:ING)?|INFO|DEBUG|TRACE|caught|ignor\w+|retry\w*)\b"
@@ -165,6 +225,7 @@ def _frames(log: Log, start: int, runtime: _Runtime) -> tuple[NativeFrame, ...]:
 def _frame(match: Match) -> NativeFrame:
     place = f"{base_name(match['file'])}:{match['line']}" if match["file"] and digits.whole(match["line"]) else None
     function = match["function"].strip() if match["function"] else None
-    if function and "/" in function:  # Go puts the address of the package before it
+    # Go puts the address of the package before it; what Elixir puts behind it is the number of arguments.
+    if function and "/" in function and not function.rsplit("/", 1)[-1].isdigit():
         function = function.rsplit("/", 1)[-1]
     return NativeFrame(None, function, source=place)

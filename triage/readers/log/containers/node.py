@@ -23,7 +23,9 @@ _ENDS = (
     r"^(?:npm (?:ERR!|error) )?signal (?P<signal>SIG[A-Z]{2,6})$",
     r'Command failed with signal "(?P<signal>SIG[A-Z]{2,6})"',
     r"exited with code null(?: and|,) signal:? (?P<signal>SIG[A-Z]{2,6})",
-    r"exited with code \[\d+\] via signal \[(?P<signal>SIG[A-Z]{2,6})\]",
+    # pm2 names the signal that it would stop the program with, also where the program ended itself
+    r"exited with code \[(?P<code>[1-9]\d{0,2})\] via signal \[SIGINT\]",
+    r"exited with code \[\d+\] via signal \[(?P<signal>SIG(?:[A-HJ-Z][A-Z]{1,5}|ILL))\]",
 )
 
 

@@ -26,7 +26,7 @@ _EFFICIENCY = (
     r"^Memory Utilized: (?P<used>[\d.]+) (?P<used_unit>[KMGT]B)[^\n]*\n"
     r"(?:Memory Efficiency: [\d.]+% of (?P<limit>[\d.]+) (?P<limit_unit>[KMGT]B))?"
 )
-_OTHER_DEATH = r"^(?:slurmstepd: error: )?\*\*\* (?:JOB|STEP) \S+ ON \S+ CANCELLED AT [^\n]*\*\*\*"
+_OTHER_DEATH = r"\*\*\* (?:JOB|STEP) \S+ (?:ON \S+ )?CANCELLED AT [^\n]*\*\*\*"
 
 
 def extract(log: Log) -> ContainerFacts:

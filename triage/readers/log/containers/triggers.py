@@ -4,6 +4,7 @@ TRIGGERS: dict[str, tuple[str, ...]] = {
     "docker": (
         '"OOMKilled":',
         '"ExitCode":',
+        "ExitCode:",
     ),
     "kubernetes": (
         "OOMKilled",
@@ -23,6 +24,13 @@ TRIGGERS: dict[str, tuple[str, ...]] = {
         "ExitCode=",
         "Memory Utilized:",
         "JobID",
+    ),
+    "systemd": (
+        " timed out. ",
+        "Watchdog timeout (limit ",
+        "Result: timeout",
+        "with result 'timeout'",
+        "result 'watchdog'",
     ),
     "spark": (
         "killed by YARN",
@@ -340,6 +348,18 @@ TRIGGERS: dict[str, tuple[str, ...]] = {
         "Fatal error: ",
         "ERROR: LoadError",
         "Stacktrace:",
+        "Stack overflow.",
+        "HasCallStack",
+        ": Prelude.",
+        "<<loop>>",
+        "stack traceback:",
+        "Kernel pid terminated",
+        "erl_crash.dump",
+        "eheap_alloc: ",
+        "init terminating in do_boot",
+        "** (",
+        ".pl line ",
+        ".pm line ",
     ),
     "py_spy": (
         "(idle)",
