@@ -52,8 +52,8 @@ _SYSTEMS: tuple[tuple[OS, str], ...] = (
         r"|\bqemu: uncaught target signal\b|\bNCCL (?:INFO|WARN)\b|\bread from SysFS\b",
     ),
 )
-# What only builds for Linux print, for where nothing else shows the system: TensorFlow 2.11 and newer, and JAX, have CUDA
-# there only, and TensorRT was never in another build.
+# What only builds for Linux print, for where nothing else shows the system: TensorFlow 2.11 and newer, and JAX, have
+# CUDA there only, and TensorRT was never in another build.
 _LINUX_BUILD = (
     r"\b(?:xla|local_xla)/stream_executor/cuda/cuda_\w+\.cc|^E0000 00:00:[\d.]+ +\d+ cuda_\w+\.cc|\bTF-TRT Warning: "
 )
