@@ -23,6 +23,7 @@ _NAMES = (
     "environment",
     "process",
     "imports",
+    "clash",
     "any",
     "sequence",
     "thread",

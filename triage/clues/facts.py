@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 from types import MappingProxyType
+from typing import Any
 
 from triage.clues import KIND_OF, KINDS
 from triage.clues.findings import Finding, Unseen
@@ -15,13 +17,19 @@ from triage.crash import Crash, Process, Thread
 class Facts:
     """A crash and what follows from it, each thing worked out once.
 
-    `wanted` are the patterns that its logs will be searched for.
+    `wanted` are the patterns that its logs will be searched for; `tables` which versions go together.
     """
 
     kinds: Kinds = KINDS
 
-    def __init__(self, crash: Crash, wanted: LogPatterns = MappingProxyType({})) -> None:
+    def __init__(
+        self,
+        crash: Crash,
+        wanted: LogPatterns = MappingProxyType({}),
+        tables: Mapping[str, Any] = MappingProxyType({}),
+    ) -> None:
         self.crash = crash
+        self.tables = tables
         self._wanted = wanted
         self.logs = LogSearch(crash.logs, self._wanted)
         has_log = any(not log.is_blank for log in crash.logs)
@@ -66,4 +74,4 @@ class Facts:
             alone = [process._replace(threads=(thread,)) for thread in relevant] or [process._replace(threads=())]
             split.append([crash._replace(processes=(one,), primary=0, exceptions=()) for one in alone])
         split += [[crash._replace(processes=(), primary=0, exceptions=(error,))] for error in crash.exceptions]
-        return [[Facts(one, self._wanted) for one in alone] for alone in split]
+        return [[Facts(one, self._wanted, self.tables) for one in alone] for alone in split]

@@ -19,7 +19,7 @@ from triage.report import NO_CRASH, UNKNOWN, OtherCrash, Report
 
 def diagnose(crash: Crash, knowledge: Knowledge, *, version: str, top: int = 5) -> Report:
     """The whole diagnosis of one incident; `top` is how many causes to name, at least the first."""
-    facts = Facts(crash, knowledge.literals)
+    facts = Facts(crash, knowledge.literals, knowledge.versions)
     matches = match(facts, knowledge)
     ranking = rank(matches, knowledge, crash)
     explained = Explained(facts, knowledge)

@@ -107,7 +107,7 @@ def _judge(
     named = first.cause if first and report.verdict not in (UNKNOWN, NO_CRASH) else report.verdict
     if matches:
         # Another signature of the same cause may fit better, but this one must have found something too.
-        facts = Facts(report.crash, knowledge.literals)
+        facts = Facts(report.crash, knowledge.literals, knowledge.versions)
         has_hit = any(isinstance(facts.find(clue.sought), Hit) for clue in signature.clues if clue.kind != "exit")
         wanted = signature.cause if has_hit else f"{signature.cause} through a clue of this signature"
         right = named == signature.cause and has_hit

@@ -150,7 +150,7 @@ def _python_needed(release: str, environment: Environment, tables: Mapping[str, 
     """The Python that a release needs, where this machine's is too old for it."""
     line = ".".join(release.split(".")[:2])
     builds: list[Row] = tables.get("builds", {}).get("rows") or []
-    least = next((row["python"].partition("-")[0] for row in builds if row["tensorflow"] == line), None)
+    least = next((row["python"].partition("-")[0] for row in builds if row["release"] == line), None)
     if least is None or environment.python is None or order(environment.python) >= order(least):
         return ""
     return f" (which needs Python {least} or newer)"

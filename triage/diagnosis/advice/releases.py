@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from triage.clues.clash import generation
 from triage.clues.versions import in_range, order
 from triage.crash import Environment
 from triage.patterns import compile as pattern
@@ -53,7 +54,7 @@ def fitting_releases(environment: Environment, values: Mapping[str, str], tables
     """Every placeholder that the machine's versions and the tables fill."""
     version = environment.package("tensorflow")
     minor = ".".join(version.split(".")[:2]) if version else None
-    build = next((row for row in _rows(tables, "builds") if row["tensorflow"] == minor), None)
+    build = next((row for row in _rows(tables, "builds") if row["release"] == minor), None)
     library = _library(values.get("file", ""))
     filled: dict[str, str] = {}
     if library:
@@ -111,7 +112,7 @@ def _gpu(version: str, minor: str, build: Row, environment: Environment, tables:
         last = next(row for row in _rows(tables, "builds") if row.get("windows"))
         advice = (
             f"TensorFlow {version} has no GPU support on Windows itself: use it in WSL2 with "
-            f'pip install "tensorflow[and-cuda]", or go back to {last["tensorflow"]} with CUDA {last["cuda"]}, '
+            f'pip install "tensorflow[and-cuda]", or go back to {last["release"]} with CUDA {last["cuda"]}, '
             f"cuDNN {last['cudnn']} and Python {_words(_pythons(last, environment))}."
         )
         return {"gpu_advice": advice, "gpu_install": "wsl --install -d Ubuntu"}
@@ -170,19 +171,19 @@ def _python(minor: str | None, build: Row | None, environment: Environment, tabl
     builds = _rows(tables, "builds")
     if have is None or minor is not None or not builds:
         return {}
-    fits = [row["tensorflow"] for row in builds if order(have) >= order(_pythons(row, environment)[0])]
+    fits = [row["release"] for row in builds if order(have) >= order(_pythons(row, environment)[0])]
     fits = [minor for minor in fits if order(have) <= order(_pythons(_build(builds, minor), environment)[1])]
     if fits:
         return {"python_advice": f"Python {have} has wheels of TensorFlow {_words((fits[-1], fits[0]))} only."}
     newest = _pythons(builds[0], environment)
     if order(have) < order(newest[0]):
         return {}
-    advice = f"No TensorFlow up to {builds[0]['tensorflow']} has a wheel for Python {have}: use {newest[1]} or older."
+    advice = f"No TensorFlow up to {builds[0]['release']} has a wheel for Python {have}: use {newest[1]} or older."
     return {"python_advice": advice, "python_wanted": newest[1]}
 
 
 def _build(builds: list[Row], minor: str) -> Row:
-    return next(row for row in builds if row["tensorflow"] == minor)
+    return next(row for row in builds if row["release"] == minor)
 
 
 def _pins(minor: str, tables: Tables) -> dict[str, str]:
@@ -210,7 +211,7 @@ def _glibc(version: str, minor: str, tables: Tables) -> dict[str, str]:
 def _card(minor: str | None, environment: Environment, tables: Tables) -> dict[str, str]:
     """The card's generation, and the releases that have code for it."""
     name = environment.gpus[0] if environment.gpus else None
-    row = _generation(name, environment.capability, tables)
+    row = generation(name, environment.capability, tables)
     if row is None:
         return {}
     card = name or f"A card of compute capability {environment.capability}"
@@ -224,25 +225,14 @@ def _card(minor: str | None, environment: Environment, tables: Tables) -> dict[s
         advice = f"{card} is of the {row['name']} generation; TensorFlow {last} is the last with code for it{this}."
         return {"card_advice": advice, "card_pin": f"=={last}.*"}
     if not first:
-        advice = f"{known}, and no TensorFlow on PyPI up to {builds[0]['tensorflow']} has code for it{this}."
+        advice = f"{known}, and no TensorFlow on PyPI up to {builds[0]['release']} has code for it{this}."
         return {"card_advice": advice}
     if minor and order(minor) >= order(first):
         return {}
     advice = f"{known}, and TensorFlow {first} the first built with that{this}."
-    last_windows = next(r["tensorflow"] for r in builds if r.get("windows"))
+    last_windows = next(r["release"] for r in builds if r.get("windows"))
     if environment.os != "windows":
         return {"card_advice": advice, "card_pin": f">={first}"}
     if order(first) > order(last_windows):
         return {"card_advice": f"{advice} On Windows itself {last_windows} was the last with GPU support: use WSL2."}
     return {"card_advice": advice, "card_pin": f">={first},<=" + last_windows + ".1"}
-
-
-def _generation(name: str | None, capability: str | None, tables: Tables) -> Row | None:
-    generations = _rows(tables, "generations")
-    if name:
-        found = next((row for row in _rows(tables, "cards") if pattern(row["pattern"]).search(name)), None)
-        if found:
-            return next(row for row in generations if row["name"] == found["generation"])
-    if capability:
-        return next((row for row in generations if order(capability) >= order(row["capability"])), None)
-    return None

@@ -101,7 +101,7 @@ def read_cases(directories: Sequence[str]) -> tuple[list[Case], str]:
 def examine(case: Case, knowledge: Knowledge) -> Examined:
     """Read a case and look for every clue in it."""
     report = analyze(case.text.encode("utf-8", "surrogatepass"), knowledge=knowledge, redact=False)
-    found = match(Facts(report.crash, knowledge.literals), knowledge)
+    found = match(Facts(report.crash, knowledge.literals, knowledge.versions), knowledge)
     return Examined(case, found, report.verdict == NO_CRASH)
 
 

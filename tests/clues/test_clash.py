@@ -1,0 +1,113 @@
+"""Versions that do not go together, worked out from what is known and from the tables of versions.yaml."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from building import clue, crash_of
+
+from triage.clues.facts import Facts
+from triage.clues.findings import ABSENT, UNSEEN, Hit
+from triage.crash import Environment, Fact
+from triage.knowledge.database import Knowledge
+
+
+def found(knowledge: Knowledge, pair: str, **known: Any) -> Any:
+    told = {name.replace("_", " "): known.pop(name) for name in ("cuda_built", "cudnn", "cudnn_built") if name in known}
+    facts = tuple(Fact(name, value, "told") for name, value in told.items())  # type: ignore[arg-type]
+    crash = crash_of("a line", environment=Environment(facts=facts, **known))
+    return Facts(crash, {}, knowledge.versions).find(clue({"id": "one", "clash": pair}).sought)
+
+
+@pytest.mark.parametrize(
+    ("pair", "known", "sentence"),
+    [
+        (
+            "card and cuda",
+            {"gpus": ("NVIDIA GeForce RTX 4090",), "packages": (("tensorflow", "2.10.0"),)},
+            "NVIDIA GeForce RTX 4090 needs CUDA 11.8 or newer, and this TensorFlow 2.10.0 was built with 11.2",
+        ),
+        (
+            "card and cuda",
+            {"gpus": ("NVIDIA GeForce RTX 5090",), "cuda_built": "12.4"},
+            "NVIDIA GeForce RTX 5090 needs CUDA 12.8 or newer, and the framework was built with 12.4",
+        ),
+        (
+            "card and cuda",
+            {"capability": "8.6", "packages": (("tensorflow", "2.3.1"),)},
+            "a card of compute capability 8.6 needs CUDA 11.0 or newer, and this TensorFlow 2.3.1 was built with 10.1",
+        ),
+        (
+            "driver and cuda",
+            {"driver": "470.57.02", "os": "linux", "packages": (("torch", "2.3.1"),)},
+            "CUDA 12.1 needs driver 525.60.13 or newer, and this is 470.57.02",
+        ),
+        (
+            "python and framework",
+            {"python": "3.12.1", "packages": (("tensorflow", "2.15.1"),)},
+            "TensorFlow 2.15.1 has wheels for Python 3.9 to 3.11, and this is 3.12",
+        ),
+        (
+            "python and framework",
+            {"python": "3.7", "packages": (("torch", "2.1.0"),)},
+            "PyTorch 2.1.0 has wheels for Python 3.8 to 3.11, and this is 3.7",
+        ),
+        (
+            "keras and framework",
+            {"packages": (("keras", "3.3.3"), ("tensorflow", "2.15.1"))},
+            "Keras 3.3.3 is for TensorFlow 2.16 and newer, and this is 2.15.1",
+        ),
+        (
+            "keras and framework",
+            {"packages": (("keras", "2.15.0"), ("tensorflow", "2.17.0"))},
+            "TensorFlow 2.17.0 comes with Keras 3, and this is Keras 2.15.0",
+        ),
+        (
+            "add-on and framework",
+            {"packages": (("tensorflow-text", "2.12.1"), ("tensorflow", "2.13.0"))},
+            "tensorflow-text 2.12.1 was built for TensorFlow >=2.12,<2.13, and this is 2.13.0",
+        ),
+        (
+            "jax and jaxlib",
+            {"packages": (("jax", "0.4.4"), ("jaxlib", "0.4.7"))},
+            "jaxlib 0.4.7 is newer than jax 0.4.4; the two must be of one release",
+        ),
+        (
+            "cudnn and framework",
+            {"cudnn": "8.0.5", "cudnn_built": "8.1.0"},
+            "it was built with cuDNN 8.1.0, and this is 8.0.5",
+        ),
+    ],
+)
+def test_a_clash_is_told_with_its_numbers(
+    knowledge: Knowledge, pair: str, known: dict[str, Any], sentence: str
+) -> None:
+    hit = found(knowledge, pair, **known)
+    assert isinstance(hit, Hit)
+    assert (hit.quote, hit.values["clash"]) == (sentence, sentence)
+
+
+@pytest.mark.parametrize("package", ["numpy", "protobuf"])
+def test_a_package_that_tensorflow_refuses(knowledge: Knowledge, package: str) -> None:
+    hit = found(knowledge, f"{package} and framework", packages=(("tensorflow", "2.4.1"), (package, "99.0")))
+    assert isinstance(hit, Hit)
+    assert hit.quote.startswith(f"TensorFlow 2.4.1 wants {package}")
+
+
+@pytest.mark.parametrize(
+    ("pair", "known"),
+    [
+        ("card and cuda", {"gpus": ("NVIDIA GeForce RTX 3080",), "packages": (("tensorflow", "2.10.0"),)}),
+        ("driver and cuda", {"driver": "535.104.05", "os": "linux", "packages": (("torch", "2.3.1"),)}),
+        ("python and framework", {"python": "3.10", "packages": (("jax", "0.5.0"),)}),
+        ("cudnn and framework", {"cudnn": "8.9.2", "packages": (("tensorflow", "2.10.0"),)}),
+    ],
+)
+def test_versions_that_fit_are_no_clash(knowledge: Knowledge, pair: str, known: dict[str, Any]) -> None:
+    assert found(knowledge, pair, **known) == ABSENT
+
+
+@pytest.mark.parametrize("pair", ["card and cuda", "driver and cuda", "python and framework", "jax and jaxlib"])
+def test_where_one_version_is_unknown_nothing_is_said(knowledge: Knowledge, pair: str) -> None:
+    assert found(knowledge, pair, python="3.8", driver="470.57") == UNSEEN
