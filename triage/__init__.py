@@ -68,6 +68,7 @@ def run(
     python: str | None = None,
     timeout: float | None = None,
     native: bool = True,
+    framework_log: bool = False,
     tf_log: bool = False,
     save: str | PathLike[str] | None = None,
     debugger: bool = True,
@@ -80,14 +81,17 @@ def run(
 
     The program uses our standard streams; Ctrl-C and other signals are passed on to it only if this is called in the
     main thread. A string instead of a list is the name of a script. Raises CannotStart if the program cannot be
-    started; its message says what to try. `save`, `debugger` and `full` are about the dump that a crash leaves on
+    started; its message says what to try. `framework_log` shows what TensorFlow, PyTorch and JAX hide; `tf_log` is its
+    older name. `save`, `debugger` and `full` are about the dump that a crash leaves on
     Windows: where it goes, whether triage attaches as a debugger to write it, and whether it holds all memory.
     """
     from os import fspath
 
     from triage import capture, defects
 
-    options = capture.Options(timeout, native, tf_log, None if save is None else fspath(save), debugger, full)
+    options = capture.Options(
+        timeout, native, framework_log or tf_log, None if save is None else fspath(save), debugger, full
+    )
     outcome = capture.run(command, as_given=as_given, python=python, options=options)
     if outcome.facts is None:
         return Ran(outcome.exit_code, outcome.signal, None, said=outcome.notices)

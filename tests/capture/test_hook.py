@@ -549,6 +549,16 @@ def test_a_script_can_not_hide_it_from_tf_log(tmp_path, version):
     assert shown == b"1 b'0'\n2 b'0'\n3 b'0'\n3 b'0'\n"
 
 
+def test_framework_log_brings_back_what_the_others_hide_and_keeps_what_is_set(tmp_path):
+    """PyTorch's C++ stacks, NCCL's log and JAX's whole tracebacks; somebody's own NCCL_DEBUG stays."""
+    names = ("TORCH_SHOW_CPP_STACKTRACES", "JAX_TRACEBACK_FILTERING", "NCCL_DEBUG", "TF_CPP_MIN_LOG_LEVEL")
+    (tmp_path / "script.py").write_text(f"import os\nprint(*(os.environ.get(name) for name in {names}))\n")
+    set_already = environment(NCCL_DEBUG="TRACE")
+    shown = with_triage("script.py", options=("--framework-log",), cwd=tmp_path, env=set_already).stdout
+    assert shown == b"1 off TRACE 0\n"
+    assert with_triage("script.py", cwd=tmp_path, env=set_already).stdout == b"None None TRACE None\n"
+
+
 def test_neither_can_the_environment_nor_a_worker(tmp_path):
     (tmp_path / "script.py").write_text(
         LOG_LEVEL + SHOW + "import subprocess, sys\nos.environ['TF_CPP_MIN_LOG_LEVEL'] = '3'\n"

@@ -29,7 +29,7 @@ class Options(NamedTuple):
 
     timeout: float | None = None
     native: bool = True
-    tf_log: bool = False
+    framework_log: bool = False
     save: str | None = None
     debugger: bool = True
     full: bool = False

@@ -36,13 +36,23 @@ class Seen(NamedTuple):
     own: frozenset[int] = frozenset()
 
 
+# What makes PyTorch, NCCL and JAX say more: the C++ stack below an exception, warnings of the libraries beneath, what a
+# collective waits for, and every frame of a traceback.
+_OTHER_LOGS = {
+    "TORCH_SHOW_CPP_STACKTRACES": "1",
+    "TORCH_CPP_LOG_LEVEL": "INFO",
+    "NCCL_DEBUG": "INFO",
+    "JAX_TRACEBACK_FILTERING": "off",
+}
+
+
 class FaultDirectory:
     """A private directory for one run; `path` is None where none could be made, and then nothing is caught."""
 
     def __init__(self) -> None:
         self.path = _make()
 
-    def environment(self, *, hold: bool, tf_log: bool) -> dict[str, str]:
+    def environment(self, *, hold: bool, framework_log: bool) -> dict[str, str]:
         """The environment that makes the child's Pythons load the hook; without a directory it is our own."""
         if self.path is None:
             return dict(os.environ)
@@ -54,9 +64,11 @@ class FaultDirectory:
         environment["TRIAGE_DIR"] = self.path
         if hold:
             environment["TRIAGE_HOLDER"] = str(os.getpid())
-        if tf_log:
+        if framework_log:
             environment["TRIAGE_TF_LOG"] = "1"
             environment["TF_CPP_MIN_LOG_LEVEL"] = "0"
+            # What the person has set for the others stays: they hide nothing that a script could not show.
+            environment = _OTHER_LOGS | environment
         return environment
 
     def look(self) -> Seen:

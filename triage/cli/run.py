@@ -76,7 +76,13 @@ Examples:
     metavar="S",
     help="After S seconds, collect the stacks of all processes and end them (exit 124).",
 )
-@click.option("--tf-log", is_flag=True, help="Show TensorFlow's own log, even if the script hides it.")
+@click.option(
+    "--framework-log",
+    "--tf-log",
+    "framework_log",
+    is_flag=True,
+    help="Show what TensorFlow, PyTorch, NCCL and JAX hide: TensorFlow's own log, even if the script hides it.",
+)
 @click.option("--no-native", is_flag=True, help="Do not stop a crashed process to read its native stack.")
 @click.option(
     "--save",
@@ -92,7 +98,7 @@ def command(
     words: tuple[str, ...],
     python: str | None,
     timeout: float | None,
-    tf_log: bool,
+    framework_log: bool,
     no_native: bool,
     save: str | None,
     full: bool,
@@ -131,7 +137,7 @@ def command(
             python=python,
             timeout=timeout,
             native=not no_native,
-            tf_log=tf_log,
+            framework_log=framework_log,
             save=save,
             debugger=not no_debugger,
             full=full,

@@ -22,7 +22,9 @@ def run(program: Program, options: Options) -> Outcome:
 
     faults = FaultDirectory()
     try:
-        supervisor = Supervisor(program, faults, native=options.native, tf_log=options.tf_log, timeout=options.timeout)
+        supervisor = Supervisor(
+            program, faults, native=options.native, framework_log=options.framework_log, timeout=options.timeout
+        )
         ended = supervisor.run()
         note = faults.note(ended.pid)
     finally:

@@ -53,12 +53,14 @@ class Ended(NamedTuple):
 class Supervisor:
     """One run of one program."""
 
-    def __init__(self, program: Program, faults: FaultDirectory, *, native: bool, tf_log: bool, timeout: float | None):
+    def __init__(
+        self, program: Program, faults: FaultDirectory, *, native: bool, framework_log: bool, timeout: float | None
+    ):
         self._program = program
         self._faults = faults
         self._native = native
         self._timeout = timeout
-        self._environment = faults.environment(hold=native, tf_log=tf_log)
+        self._environment = faults.environment(hold=native, framework_log=framework_log)
         self._output = Output()
         self._pid = 0
         self._crashed: dict[int, Held] = {}

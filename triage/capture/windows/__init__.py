@@ -69,7 +69,7 @@ def run(program: Program, options: Options) -> Outcome:
             places,
             debug=debug,
             full=options.full,
-            tf_log=options.tf_log,
+            framework_log=options.framework_log,
             timeout=options.timeout,
         ).run()
     finally:

@@ -39,13 +39,13 @@ class Supervisor:
         *,
         debug: bool,
         full: bool,
-        tf_log: bool,
+        framework_log: bool,
         timeout: float | None,
     ) -> None:
         self._program = program
         self._faults = faults
         self._timeout = timeout
-        self._environment = faults.environment(hold=False, tf_log=tf_log)
+        self._environment = faults.environment(hold=False, framework_log=framework_log)
         if timeout is not None and faults.path is not None:
             self._environment["TRIAGE_DEADLINE"] = f"{time.time() + timeout:.3f}"
         self._output = output.Output()
