@@ -15,12 +15,15 @@ SEED ?= 1
 # The tests start triage a few thousand times; without bytecode files each start would compile all of it again.
 BYTECODE := PYTHONDONTWRITEBYTECODE=
 SOURCES := setup.cfg setup.py pyproject.toml
+# What `make test-frameworks` must not skip.
+FRAMEWORKS := pytorch,jax,onnxruntime,xgboost,lightgbm,opencv
 
-.PHONY: demo test windows test-windows lint docs triggers schema calibrate bench-start bench-run fuzz-minidump bench-minidump clean help
+.PHONY: demo test test-frameworks windows test-windows lint docs triggers schema calibrate bench-start bench-run fuzz-minidump bench-minidump clean help
 
 help:
 	@echo "make demo            run a real TensorFlow crasher under triage"
 	@echo "make test            install what the tests need and run them (JOBS=1: one after the other)"
+	@echo "make test-frameworks install PyTorch, JAX and others (some gigabytes) and test their crashers"
 	@echo "make test-windows    test the Windows collector under wine (SHORT=1: a few cases)"
 	@echo "make lint            check with ruff and mypy; check signatures, rooms, regular expressions and generated tables"
 	@echo "make docs            update the table in CONTRIBUTING.md that is generated from docstrings"
@@ -71,6 +74,16 @@ demo: $(VENV)/.tensorflow
 test: $(VENV)/.test $(VENV)/.tensorflow
 	@echo "== running the tests"
 	@$(BYTECODE) $(BIN)/python -m pytest -n $(JOBS)
+
+$(VENV)/.frameworks: $(VENV)/.test
+	@echo "== installing PyTorch, JAX, ONNX Runtime, XGBoost, LightGBM and OpenCV (some gigabytes, several minutes)"
+	@$(INSTALL) --editable '.[frameworks]'
+	@touch $@
+
+# Not part of `make test`, which skips these where the frameworks are not there.
+test-frameworks: $(VENV)/.frameworks
+	@echo "== running the crashers over other frameworks"
+	@TRIAGE_REQUIRE="$(FRAMEWORKS)" $(BYTECODE) $(BIN)/python -m pytest -n $(JOBS) tests/test_frameworks.py
 
 # Sets up wine, mingw, two Windows Pythons and the crash programs; all but wine and mingw go to .windows/.
 windows: $(VENV)/.test

@@ -1,4 +1,7 @@
-"""fixtures/crashers/table.yaml for tests: what each script needs, how it ends and which cause must be named."""
+"""The tables of fixtures/crashers for tests: what each script needs, how it ends and which cause must be named.
+
+`table.yaml` there has those over TensorFlow and plain Python, `frameworks/table.yaml` those over other frameworks.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +19,21 @@ import yaml
 from conftest import REPOSITORY
 
 FOLDER = REPOSITORY / "fixtures" / "crashers"
-TABLE = FOLDER / "table.yaml"
+FRAMEWORKS = FOLDER / "frameworks"
 OPEN = ("unknown", "uncertain")
 Result = TypeVar("Result")
 _PRESENT = {
-    "tensorflow": lambda: importlib.util.find_spec("tensorflow") is not None,
-    "numpy": lambda: importlib.util.find_spec("numpy") is not None,
+    "tensorflow": lambda: _has_module("tensorflow"),
+    "pytorch": lambda: _has_module("torch"),
+    "pytorch-cpu": lambda: _has_module("torch") and not _pytorch_has_cuda(),
+    "pytorch-cuda": lambda: _has_module("torch") and _pytorch_has_cuda(),
+    "jax": lambda: _has_module("jaxlib"),
+    "onnxruntime": lambda: _has_module("onnxruntime"),
+    "xgboost": lambda: _has_module("xgboost"),
+    "lightgbm": lambda: _has_module("lightgbm"),
+    "opencv": lambda: _has_module("cv2"),
+    "no-nvidia": lambda: not Path("/proc/driver/nvidia").exists(),
+    "numpy": lambda: _has_module("numpy"),
     "protobuf": lambda: _has_module("google.protobuf"),
     "g++": lambda: shutil.which("g++") is not None,
     "linux": lambda: sys.platform.startswith("linux"),
@@ -42,11 +54,12 @@ class Crasher(NamedTuple):
     plain: str
     process: str = "main"
     timeout: float | None = None
+    folder: Path = FOLDER
 
     @property
     def script(self) -> Path:
         """Where it is."""
-        return FOLDER / f"{self.name}.py"
+        return self.folder / f"{self.name}.py"
 
     @property
     def patience(self) -> float | None:
@@ -84,6 +97,13 @@ def _has_module(name: str) -> bool:
         return False
 
 
+def _pytorch_has_cuda() -> bool:
+    """Whether the PyTorch here was built for CUDA, from its own note of it: an import would take seconds."""
+    found = importlib.util.find_spec("torch")
+    assert found and found.origin
+    return "\ncuda: Optional[str] = None" not in (Path(found.origin).parent / "version.py").read_text("utf-8")
+
+
 def once_each(run: Callable[[Crasher], Result]) -> Callable[[Crasher], Result]:
     """The same function, run once per crasher for all tests; a run that failed is not tried again."""
     runs: dict[str, Future[Result]] = {}
@@ -100,13 +120,13 @@ def once_each(run: Callable[[Crasher], Result]) -> Callable[[Crasher], Result]:
     return result
 
 
-def all_crashers() -> list[Crasher]:
-    """Every entry of the table, by name."""
-    table = yaml.safe_load(TABLE.read_text(encoding="utf-8"))
-    return [_crasher(name, row) for name, row in sorted(table.items())]
+def all_crashers(folder: Path = FOLDER) -> list[Crasher]:
+    """Every entry of a folder's table, by name."""
+    table = yaml.safe_load((folder / "table.yaml").read_text(encoding="utf-8"))
+    return [_crasher(name, row, folder) for name, row in sorted(table.items())]
 
 
-def _crasher(name: str, row: dict[str, object]) -> Crasher:
+def _crasher(name: str, row: dict[str, object], folder: Path) -> Crasher:
     """An entry with its defaults: the plain output is as good as the evidence unless the entry says otherwise."""
     filled = {"line": row["decides"], "plain": row["cause"], **row, "needs": tuple(row["needs"])}
-    return Crasher(name=name, **filled)  # an unknown or a missing key is an error here
+    return Crasher(name=name, folder=folder, **filled)  # an unknown or a missing key is an error here

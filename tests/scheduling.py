@@ -14,11 +14,12 @@ import pytest
 if TYPE_CHECKING:
     from xdist.scheduler import LoadScopeScheduling
 
-# Each crasher starts TensorFlow two times or more.
+# Each crasher starts its framework two times or more.
 _CRASHERS = (
     "tests/capture/test_crashers_run.py",
     "tests/capture/test_one_crash_three_ways.py",
     "tests/test_crashers.py",
+    "tests/test_frameworks.py",
 )
 # Files that take half a minute or more; the first ones mostly wait for hangs, and others can run meanwhile.
 LONG = (

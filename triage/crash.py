@@ -383,7 +383,7 @@ def _most_specific(parts: Sequence["Process"], name: str) -> ExitStatus | None:
 class Process(NamedTuple):
     """A process of the incident.
 
-    `forked_with` names what was running in the parent when it forked this one, and does not work here: tensorflow.
+    `forked_with` names what was running in the parent when it forked this one, and does not work here: tensorflow, jax.
     `faulting_module` is the library blamed for the crash: the first that is not the system's own machinery.
     """
 

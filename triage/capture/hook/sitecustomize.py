@@ -101,6 +101,8 @@ def _arm(directory):
             note("python " + (sys.executable or ""))
             if _tensorflow_has_started():
                 note("forked tensorflow")
+            elif _jax_has_started():
+                note("forked jax")
             if state["theirs"]:
                 note("", "own")
             open_ours()
@@ -181,6 +183,13 @@ def _tensorflow_has_started():
         if getattr(getattr(module, "_default_session_stack", None), "stack", None):
             return True
     return False
+
+
+def _jax_has_started():
+    """Whether JAX has started a backend with its threads, which are gone after a fork."""
+    import sys
+
+    return bool(getattr(sys.modules.get("jax._src.xla_bridge"), "_backends", None))
 
 
 def _let_holder_trace():
