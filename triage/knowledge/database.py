@@ -284,7 +284,7 @@ from triage.knowledge.calibration import Bin, Calibration, Counts, Reliability, 
 from triage.knowledge.claim import Claim
 from triage.knowledge.database import Cause, Knowledge
 from triage.knowledge.notice import Notice
-from triage.knowledge.signature import ExampleLog, Fix, Signature
+from triage.knowledge.signature import Audience, ExampleLog, Fix, Signature
 
 KNOWLEDGE = {built_knowledge(pack)!r}
 '''
