@@ -45,7 +45,7 @@ def test_the_table_and_the_folder_hold_the_same_logs() -> None:
     assert len(EXPECTED) >= 80
     kinds = {row["expected"] for row in EXPECTED.values()}
     assert {NO_CRASH, UNKNOWN} < kinds
-    anybodys = ("other.", "gpu.", "host.", "shape.", "dtype.", "native.lost-worker")
+    anybodys = ("other.", "gpu.", "host.", "shape.", "dtype.", "native.lost-worker", "native.fork")
     assert all(kind in (NO_CRASH, UNKNOWN) or kind.startswith(anybodys) for kind in kinds)
 
 

@@ -56,13 +56,20 @@ def first_of(report: Report) -> tuple[str, float]:
     return (report.diagnoses[0].cause, report.diagnoses[0].confidence) if report.diagnoses else ("", 0.0)
 
 
+def test_metal_under_pytorch_is_metals_fault_and_gets_no_step_about_tensorflow(knowledge: Knowledge) -> None:
+    report = triage.analyze(METAL_UNDER_PYTORCH.encode(), exit_code=1, knowledge=knowledge)
+    assert first_of(report)[0] == "gpu.metal-plugin"
+    steps = [step for diagnosis in report.diagnoses for step in diagnosis.fix]
+    assert steps
+    assert not [step for step in steps if "tensorflow" in f"{step.do} {step.run} {step.verify}".lower()]
+
+
 @pytest.mark.parametrize(
     ("log", "exit_code", "signature"),
     [
         (HS_ERR_ON_ALPINE, 134, "install/musl"),
         (IPS, 139, "native/tf-bug-apple-fork"),
         (SYMBOLISER, 66, "install/glibc-too-old"),
-        (METAL_UNDER_PYTORCH, 1, "gpu/metal-plugin"),
         ("Floating point exception (core dumped)", 136, "native/tf-bug-integer-division"),
         (ABSL_FATAL, 134, "native/check-failed"),
     ],

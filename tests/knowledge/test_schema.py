@@ -12,6 +12,7 @@ from building import signature_data
 from conftest import REPOSITORY
 
 from triage.clues import KINDS, parse_clue
+from triage.clues.clash import PAIRS
 from triage.clues.fault import ACCESSES, ADDRESSES
 from triage.clues.interface import SignatureError
 from triage.clues.memory import CONDITIONS
@@ -28,7 +29,7 @@ PAGE = {"title": "Full", "inside": "x", "shows": ["x"], "sure": "x", "fix": "x"}
 LOG = {"log": "house greeting"}
 # Values to try: for each kind of clue as a whole, and for each of its fields.
 VALUES = ["text", "", 3, -1, 0.5, True, False, None, [], ["a", "b"], [3, "untold"], ["a", 3], {}, {"a": "b"}, {"a": 3}]
-VALUES += [*ADDRESSES, *ACCESSES, *CONDITIONS, "untold", LOG, [LOG], [LOG, LOG]]
+VALUES += [*ADDRESSES, *ACCESSES, *CONDITIONS, *PAIRS, "untold", LOG, [LOG], [LOG, LOG]]
 VALUES += [[{"native": "f"}], [{"native": "f"}, {"process": {"forked_with": "x"}}], [{"native": "f"}, LOG]]
 
 

@@ -237,7 +237,9 @@ def _audience_problems(signature: Signature) -> Iterator[_Entry]:
             continue
         texts = " ".join((fix.do, fix.otherwise or "", fix.verify, fix.if_not or "", *fix.run.values()))
         named = {name for name, words in _NAMED.items() if patterns.compile(words).search(texts)}
-        if others := sorted(named - set(audience.frameworks)):
+        # What a signature is called after is in its clues, and so in every log that it speaks of.
+        own = {name for name in _NAMED if name in f"{signature.id} {signature.cause}"}
+        if others := sorted(named - own - set(audience.frameworks)):
             instead = f"for: {{framework: {others[0]}}}, or the step without its name"
             yield ("fix", number), f"a step that names {others[0]} may be shown to people without it", instead
     if signature.framework is None and all(fix.audience.frameworks for fix in signature.fix):
