@@ -50,7 +50,8 @@ def noise(seed: int, lines: list[str]) -> str:
 def decisive_logs() -> list[tuple[str, str | None]]:
     """Every log that a signature must recognise, with its exit status."""
     signatures = our_knowledge().signatures.values()
-    examples = [example for s in signatures for example in s.matches if "/dumps/" not in example.log]
+    matches = [example for signature in signatures for example in signature.matches]
+    examples = [example for example in matches if not example.live and "/dumps/" not in example.log]
     return sorted({(example.log, example.exit) for example in examples}, key=str)
 
 

@@ -94,9 +94,10 @@ def _same(one: Candidate, other: Candidate) -> bool:
 
 
 def exit_clue(crash: Crash) -> dict[str, Any] | None:
-    """The exit status as a clue, where it says that something failed."""
+    """The exit status as a clue, where it is a death of its own kind."""
     status = crash.exit
-    if status is None or not status.is_failure:
+    # Every exception ends with exit 1: as a clue it would speak for this cause in all of them.
+    if status is None or not status.is_death:
         return None
     name = f"0x{status.ntstatus:08X}" if status.ntstatus is not None else status.signal or f"exit {status.code}"
     return {"id": "exit", "exit": name, "p": 0.8}

@@ -466,9 +466,11 @@ def fault_dump(log: Log) -> FaultDump:
 _MESSAGES: tuple[tuple[MessageKind, tuple[str, ...], str], ...] = (
     (
         "heap",
-        ("(): ", "corrupt", "fastbin"),
+        ("(): ", "corrupt", "fastbin", "*** Error in"),
+        # The last one is how glibc began until 2.26; a paste may end there.
         r"(?:\b(?:free|malloc|realloc|calloc|munmap_chunk|malloc_consolidate|_int_free)\(\): [a-z].*"
-        r"|double free or corruption.*|corrupted (?:size|double-linked|unsorted).*|invalid fastbin entry.*)$",
+        r"|double free or corruption.*|corrupted (?:size|double-linked|unsorted).*|invalid fastbin entry.*"
+        r"|^\*\*\* Error in(?: [`'][^\n]*)?)$",
     ),
     (
         "terminate",

@@ -50,9 +50,22 @@ _WRITTEN: tuple[_Row, ...] = (
     ),
     (
         "tensorflow",
-        ("dso_loader", "cpu_feature_guard", "gpu_device", "pluggable_device", "meta_optimizer", "OpKernel"),
+        (
+            "dso_loader",
+            "cpu_feature_guard",
+            "gpu_device",
+            "pluggable_device",
+            "meta_optimizer",
+            "OpKernel",
+            "Check failed",
+            "Non-OK-status",
+        ),
+        # Since 2.19 its lines have the file's name without its folder; these names are of its core and its kernels.
         r"\b(?:dso_loader|cpu_feature_guard|gpu_device|pluggable_device_\w+|meta_optimizer)\.cc:\d+\]"
-        r"|No OpKernel was registered",
+        r"|\b(?:tensor_(?:format|shape|util|slice)\w*|tensor|op_kernel|bfc_allocator|mkl_\w+|conv_\w*ops?\w*|\w+_op_\w+"
+        r"|\w+_kernels?|\w+_ops?|\w+_functor\w*|gpu_kernel_helper|gpu_launch_config|refcount|png_io|jpeg_mem)"
+        r"\.(?:cc|h):\d+\] (?:Check failed|Non-OK-status)|No OpKernel was registered"
+        r"|^(?:[^\n]{0,160}\] )?Non-OK-status: \w[^\n]{1,200} status: [A-Z_]{4,}: ",
     ),
     (
         "tensorflow",
@@ -106,6 +119,7 @@ _WRITTEN: tuple[_Row, ...] = (
             "The Session graph is empty",
             "uninitialized value",
             "'predict_",
+            "module 'tensorflow",
         ),
         r"\w+Error \(see above for traceback\)|\bConcatOp : |Received a label value of \S+ which is outside the valid"
         r"|\(op: '\w+'\) with input shapes|Assign requires shapes of both tensors|Input to reshape is a tensor with \d"
@@ -114,7 +128,8 @@ _WRITTEN: tuple[_Row, ...] = (
         r"|Non-OK-status: GpuLaunchKernel"
         r"|has DataType \w+ not in list of allowed values|\bKey \S+ not found in checkpoint"
         r"|The Session graph is empty\.|Attempting to use uninitialized value \w"
-        r"|'(?:Sequential|Functional|Model)' object has no attribute 'predict_(?:classes|proba)'",
+        r"|'(?:Sequential|Functional|Model)' object has no attribute 'predict_(?:classes|proba)'"
+        r"|module 'tensorflow(?:\.[\w.]+)?' has no attribute",
     ),
     (
         "jax",
