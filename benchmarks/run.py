@@ -122,7 +122,7 @@ def hold_and_read(directory: Path) -> tuple[float, int, str]:
     from triage.capture.hook_files import FaultDirectory
 
     faults = FaultDirectory()
-    environment = {**faults.environment(hold=True, tf_log=False), "TF_ENABLE_ONEDNN_OPTS": "1"}
+    environment = {**faults.environment(hold=True, framework_log=False), "TF_ENABLE_ONEDNN_OPTS": "1"}
     child = subprocess.Popen([TENSORFLOW, str(CRASHER)], env=environment, cwd=directory, stderr=subprocess.DEVNULL)
     while not faults.look().dumped:
         time.sleep(0.05)

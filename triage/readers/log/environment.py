@@ -59,8 +59,11 @@ _LINUX_BUILD = (
 )
 # Linux inside Windows or macOS: the machine has the traces of both, the program ran on Linux.
 _LINUX_INSIDE = r"/mnt/[c-z]/\w|microsoft-standard|\bWSL ?2?\b|\bdocker:desktop-linux\b"
-# Apple's Metal is on Apple's systems alone, whatever else a text has the traces of.
-_METAL = r"\bthe MPS device\b|\bMPS backend\b|\blibmetal_plugin\b|\bMPSNDArray\b|\bMetalPerformanceShaders"
+# Apple's Metal, its format of programs and its folders are on Apple's systems alone, whatever else is in the text.
+_APPLES = (
+    r"\bmach-o\b|/Library/Frameworks/Python\.framework/|\bthe MPS device\b|\bMPS backend\b|\blibmetal_plugin\b"
+    r"|\bMPSNDArray\b|\bMetalPerformanceShaders"
+)
 # An issue form's own examples, and systems on which it does not happen.
 _NOT_HERE = (
     r"(?i)\((?:e\.?g\.?|for example|such as|i\.e\.)[^)\n]*\)|\((?:windows|linux|osx|macos|mac|ubuntu)[,/|][^)\n]*\)"
@@ -100,7 +103,7 @@ def _system(text: str) -> OS | None:
     text = patterns.compile(_NOT_HERE).sub(" ", text)
     if patterns.compile(_LINUX_INSIDE).search(text):
         return "linux"
-    if patterns.compile(_METAL).search(text):
+    if patterns.compile(_APPLES).search(text):
         return "macos"
     counts = {name: sum(1 for _ in patterns.compile(pattern).finditer(text)) for name, pattern in _SYSTEMS}
     name = max(counts, key=lambda key: counts[key])
