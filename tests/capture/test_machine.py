@@ -13,13 +13,14 @@ import pytest
 
 import triage
 from triage.capture.machine import (
+    _installed,
     ask_interpreter,
     cpu_flags,
     environment_of,
     graphics_cards,
     packages_on,
 )
-from triage.crash import Library
+from triage.crash import Fact, Library
 
 POSIX = pytest.mark.skipif(os.name != "posix", reason="the interpreters are shell scripts")
 
@@ -50,6 +51,7 @@ def test_this_environment_is_described_as_it_is() -> None:
     assert (found.libraries, found.libraries_complete) == ((library,), True)
     assert found.package("setuptools") is None or found.package("setuptools") == version("setuptools")
     assert "pytest" not in dict(found.packages), "only packages that decide a crash are listed"
+    assert Fact("python", found.python, "measured") in found.facts
 
 
 def test_the_tensorflow_of_this_environment_is_found_without_importing_it(require: Callable[[str], None]) -> None:
@@ -59,6 +61,18 @@ def test_the_tensorflow_of_this_environment_is_found_without_importing_it(requir
     assert found.package("tensorflow") in builds
     assert found.package("numpy") == version("numpy")
     assert "tensorflow" not in sys.modules
+
+
+def test_a_cuda_that_pip_brought_is_installed_which_is_less_than_measured(tmp_path: Path) -> None:
+    site = tmp_path / "lib"
+    for name in ("nvidia_cuda_runtime_cu12-12.1.105", "nvidia_cudnn_cu12-8.9.2.26"):
+        (site / f"{name}.dist-info").mkdir(parents=True)
+        package, _, version_ = name.partition("-")
+        (site / f"{name}.dist-info" / "METADATA").write_text(
+            f"Metadata-Version: 2.1\nName: {package.replace('_', '-')}\nVersion: {version_}\n"
+        )
+    facts = set(_installed(packages_on((str(site),))))
+    assert facts == {Fact("cuda", "12.1.105", "installed"), Fact("cudnn", "8.9.2.26", "installed")}
 
 
 def test_no_interpreter_is_no_error() -> None:

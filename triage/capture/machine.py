@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from triage.capture.memory import read
-from triage.crash import OS, Environment, Library, Provider, PythonException
+from triage.crash import OS, Environment, Fact, Library, Provider, PythonException
 from triage.patterns import compile as pattern
 
 # The packages that decide crashes of TensorFlow programs; a star stands for whatever follows.
@@ -108,10 +108,11 @@ def environment_of(
     """
     python = ask_interpreter(interpreter, environ) if interpreter else Interpreter(None)
     cards = graphics_cards(root)
+    packages = packages_on(python.search_path)
     return Environment(
         os=system(),
         python=python.version,
-        packages=packages_on(python.search_path),
+        packages=packages,
         cpu_flags=cpu_flags(root),
         gpus=cards.names,
         libraries=tuple(libraries),
@@ -119,7 +120,26 @@ def environment_of(
         interpreter=python.path,
         driver=cards.driver,
         providers=providers_of(not_found, python.search_path),
+        facts=(*_measured(python, cards), *_installed(packages)),
     )
+
+
+def _measured(python: Interpreter, cards: Cards) -> Iterator[Fact]:
+    if python.version:
+        yield Fact("python", python.version, "measured")
+    if cards.driver:
+        yield Fact("driver", cards.driver, "measured")
+    for name in cards.names:
+        yield Fact("card", name, "measured")
+
+
+def _installed(packages: tuple[tuple[str, str], ...]) -> Iterator[Fact]:
+    """CUDA and cuDNN where pip brought them: they are there, which does not say that the program loaded them."""
+    for package, version in packages:
+        if package.startswith("nvidia-cuda-runtime"):
+            yield Fact("cuda", version, "installed")
+        elif package.startswith("nvidia-cudnn"):
+            yield Fact("cudnn", version, "installed")
 
 
 def system() -> OS | None:
