@@ -320,7 +320,8 @@ def test_a_calculator_without_its_values_fills_nothing() -> None:
 def test_calculators_give_what_they_promise() -> None:
     values = {
         "shape": "8192,128,128,64", "dtype": "float", "limit": "23.54GiB", "input_size": "2", "kernel_size": "5",
-        "have_channels": "4", "want_channels": "3", "have_rank": "3", "want_rank": "4", "have_dtype": "double",
+        "wanted_size": "1 GiB", "total_size": "8 GiB", "free_size": "0 GiB", "allocated_size": "7 GiB",
+            "have_channels": "4", "want_channels": "3", "have_rank": "3", "want_rank": "4", "have_dtype": "double",
         "want_dtype": "float", "label": "12", "classes": "10", "index": "12", "table_size": "10",
         "left_shape": "3,4", "right_shape": "2,4", "have_values": "2352", "want_values": "784",
         "label_shape": "(None, 1)", "output_shape": "(None, 10)", "one_shape": "32,10", "other_shape": "20,10",
@@ -363,3 +364,44 @@ def test_a_number_of_absurd_length_never_raises(name: str, digits: int) -> None:
     values = {key: f"{huge},2" if "shape" in key else huge for key in CALCULATORS[name].needs}
     values |= {key: "float" for key in values if "dtype" in key}
     assert calculate(values, Memory()).keys() >= values.keys()
+
+
+@pytest.mark.parametrize(
+    ("sizes", "advice"),
+    [
+        (
+            ("1.50 GiB", "23.64 GiB", "812.06 MiB", "16.20 GiB", "6.10 GiB"),
+            "6.1 GiB is reserved and not in use, and the 1.5 GiB that was wanted fits in no single piece of it: the "
+            "memory is fragmented.",
+        ),
+        (
+            ("1.00 GiB", "24.00 GiB", "0.50 GiB", "8.00 GiB", "0.50 GiB"),
+            "15.0 GiB of the card's 24.0 GiB is taken by other processes or libraries, more than the 1.0 GiB that was "
+            "wanted: free that first.",
+        ),
+        (
+            ("4.00 GiB", "24.00 GiB", "1.00 GiB", "22.00 GiB", "0.50 GiB"),
+            "Tensors take 22.0 GiB of 24.0 GiB, and 4.0 GiB more did not fit: lower the batch to 90% of it or less.",
+        ),
+    ],
+    ids=["in pieces", "taken by others", "too small"],
+)
+def test_the_numbers_of_pytorchs_allocator_say_which_lever_helps(sizes: tuple[str, ...], advice: str) -> None:
+    names = ("wanted_size", "total_size", "free_size", "allocated_size", "unused_size")
+    assert calculate(dict(zip(names, sizes, strict=True)), Memory())["allocator_advice"] == advice
+
+
+def test_older_pytorch_tells_what_is_reserved_in_total() -> None:
+    values = {
+        "wanted_size": "256.00 MiB",
+        "total_size": "10.76 GiB",
+        "free_size": "100.00 MiB",
+        "allocated_size": "7.00 GiB",
+        "reserved_size": "9.50 GiB",
+    }
+    assert calculate(values, Memory())["allocator_advice"].startswith("2.5 GiB is reserved and not in use")
+
+
+def test_what_is_no_size_gives_no_advice() -> None:
+    values = dict.fromkeys(("wanted_size", "total_size", "free_size", "allocated_size"), "much")
+    assert "allocator_advice" not in calculate(values, Memory())

@@ -314,7 +314,54 @@ def _axes(shape: str) -> list[int | None]:
     return [digits.whole(part) for part in re.findall(r"\d+|None|\?", shape)]
 
 
+_UNITS = {
+    "b": 1,
+    "byte": 1,
+    "bytes": 1,
+    "kib": 1 << 10,
+    "mib": 1 << 20,
+    "gib": 1 << 30,
+    "kb": 1000,
+    "mb": 10**6,
+    "gb": 10**9,
+}
+
+
+def _size(text: str) -> int:
+    """A size as PyTorch prints it: `1.50 GiB`; raises ValueError for anything else."""
+    number, _, unit = text.partition(" ")
+    if unit.lower() not in _UNITS or not re.fullmatch(r"\d{1,9}(?:\.\d{1,4})?", number):
+        raise ValueError(f"{text[:20]} is no size")
+    return int(float(number) * _UNITS[unit.lower()])
+
+
+def _allocator(values: Values, memory: Memory) -> dict[str, str]:
+    """Whether the memory is in pieces, taken by others, or really too small, from the allocator's own numbers."""
+    wanted, total, free = (_size(values[name]) for name in ("wanted_size", "total_size", "free_size"))
+    allocated = _size(values["allocated_size"])
+    if values.get("unused_size"):
+        unused = _size(values["unused_size"])
+    else:
+        unused = _size(values["reserved_size"]) - allocated if values.get("reserved_size") else 0
+    others = total - free - allocated - unused
+    if unused >= wanted:
+        pieces = (
+            f"{human_bytes(unused)} is reserved and not in use, and the {human_bytes(wanted)} that was wanted fits in"
+        )
+        return {"allocator_advice": f"{pieces} no single piece of it: the memory is fragmented."}
+    if others > max(wanted, total // 5):
+        taken = f"{human_bytes(others)} of the card's {human_bytes(total)} is taken by other processes or libraries"
+        return {"allocator_advice": f"{taken}, more than the {human_bytes(wanted)} that was wanted: free that first."}
+    share = (total - max(others, 0)) / (allocated + wanted)
+    lower = f"lower the batch to {min(share, 0.95):.0%} of it or less" if share < 1 else "lower the batch"
+    full = f"Tensors take {human_bytes(allocated)} of {human_bytes(total)}, and {human_bytes(wanted)} more did not fit"
+    return {"allocator_advice": f"{full}: {lower}."}
+
+
 CALCULATORS = {
+    "allocator": Calculator(
+        ("wanted_size", "total_size", "free_size", "allocated_size"), ("allocator_advice",), _allocator
+    ),
     "tensor": Calculator(("shape", "dtype"), ("tensor_size", "batch", "bytes_per_sample"), _tensor),
     "batch": Calculator(("shape", "dtype"), ("largest_batch", "batches_that_fill", "batch_advice"), _batch),
     "window": Calculator(("input_size", "kernel_size"), ("output_size", "window_advice"), _window),
