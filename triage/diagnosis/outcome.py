@@ -239,7 +239,10 @@ def _telling(ranking: Ranking, explained: Explained, crash: Crash) -> list[_Trou
         for record in crash.records
         if record.severity == "E" and not explained.covers_place(record.place)
     ]
+    ignored = _ignored(crash)
     for hit in (term.finding for scored in ranking.scored for term in scored.hits if term.weight >= WORTH_A_LOOK):
+        if isinstance(hit, Hit) and _is_within(hit.at, ignored):
+            continue
         if isinstance(hit, Hit) and hit.place and hit.place not in exceptions and not explained.is_harmless(hit.place):
             found.append(_Trouble(hit.at, Ground("word of failure", hit.place)))
     return found
