@@ -193,10 +193,10 @@ def _final(crash: Crash) -> Iterator[Ground]:
 
 def _survivable(crash: Crash) -> Iterator[_Trouble]:
     """Exceptions, and what launchers and people say: a program may have caught or outlived them."""
-    ignored = _ignored(crash)
+    ignored = ignored_spans(crash)
     for error in crash.exceptions:
         at = (error.place.input if error.place else 0, error.offset)
-        if not _is_within(at, ignored):
+        if not is_within(at, ignored):
             yield _Trouble(at, Ground("exception", error.place))
     for message in crash.messages:
         if message.kind not in _FINAL:
@@ -207,7 +207,7 @@ def _is_settled(trouble: _Trouble, explained: Explained) -> bool:
     return trouble.ground.place is not None and explained.is_harmless(trouble.ground.place)
 
 
-def _ignored(crash: Crash) -> list[tuple[_At, _At]]:
+def ignored_spans(crash: Crash) -> list[tuple[_At, _At]]:
     """Where Python printed an exception and ignored it: a destructor raised it, and the program went on."""
     return [
         ((log.input, begin), (log.input, error.offset + len(log.line(error.offset))))
@@ -227,7 +227,7 @@ def _begin_of_ignored(log: Log, error: PythonException) -> int | None:
     return begin if begin >= 0 and is_below else None
 
 
-def _is_within(at: _At, spans: list[tuple[_At, _At]]) -> bool:
+def is_within(at: _At, spans: list[tuple[_At, _At]]) -> bool:
     return any(start <= at <= stop for start, stop in spans)
 
 
@@ -239,9 +239,9 @@ def _telling(ranking: Ranking, explained: Explained, crash: Crash) -> list[_Trou
         for record in crash.records
         if record.severity == "E" and not explained.covers_place(record.place)
     ]
-    ignored = _ignored(crash)
+    ignored = ignored_spans(crash)
     for hit in (term.finding for scored in ranking.scored for term in scored.hits if term.weight >= WORTH_A_LOOK):
-        if isinstance(hit, Hit) and _is_within(hit.at, ignored):
+        if isinstance(hit, Hit) and is_within(hit.at, ignored):
             continue
         if isinstance(hit, Hit) and hit.place and hit.place not in exceptions and not explained.is_harmless(hit.place):
             found.append(_Trouble(hit.at, Ground("word of failure", hit.place)))
@@ -271,10 +271,10 @@ def _life_after(facts: Facts, knowledge: Knowledge, explained: Explained, after:
         return None
     (_, offset), log = last
     below = log.text.find("\n", offset)
-    ignored = _ignored(facts.crash)
+    ignored = ignored_spans(facts.crash)
     for match in patterns.compile(_AN_END).finditer(log.text[below:] if below >= 0 else ""):
         word = below + match.start()
-        if not explained.covers(log, word) and not _is_within((log.input, word), ignored):
+        if not explained.covers(log, word) and not is_within((log.input, word), ignored):
             return None
     for start, line in log.lines():
         if start > offset and prose.tells_an_end(line) and not explained.covers(log, start):
@@ -353,10 +353,10 @@ def _speaks_of_failure(line: str, works: Place | None) -> bool:
 def word_of_failure(crash: Crash, explained: Explained, works: Place | None = None) -> Place | None:
     """The first line that may speak of a failure and is not explained; the head of a stack only if all else is."""
     head: Place | None = None
-    ignored = _ignored(crash)
+    ignored = ignored_spans(crash)
     for log in crash.logs:
         for match in patterns.compile(FAILURE_WORDS).finditer(log.text):
-            if explained.covers(log, match.start()) or _is_within((log.input, match.start()), ignored):
+            if explained.covers(log, match.start()) or is_within((log.input, match.start()), ignored):
                 continue
             line = log.line(match.start())
             if _is_only_talk(line, works) or _is_a_folder(log.text, match.start(), match.end()):

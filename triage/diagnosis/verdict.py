@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from triage import patterns
 from triage.crash import Crash, Gap, Place
+from triage.diagnosis.outcome import ignored_spans, is_within
 from triage.diagnosis.ranking import SURE, Ranking
 from triage.knowledge.database import Knowledge
 from triage.report import (
@@ -112,7 +113,11 @@ def _why_no_crash(crash: Crash, outcome: Outcome, notices: tuple[SeenNotice, ...
 def _survived(crash: Crash) -> Place | None:
     """Where the last failure stands that the program outlived: an exception or a report that ended nothing."""
     reports = [message.place for message in crash.messages if message.kind in ("sanitizer", "exception")]
-    places = [*reports, *(error.place for error in crash.exceptions if error.place)]
+    ignored = ignored_spans(crash)
+    places = list(reports)
+    for error in crash.exceptions:
+        if error.place and not is_within((error.place.input, error.offset), ignored):
+            places.append(error.place)
     return max((place for place in places if place.line is not None), default=None)
 
 
