@@ -470,7 +470,7 @@ _MESSAGES: tuple[tuple[MessageKind, tuple[str, ...], str], ...] = (
         # The last one is how glibc began until 2.26; a paste may end there.
         r"(?:\b(?:free|malloc|realloc|calloc|munmap_chunk|malloc_consolidate|_int_free)\(\): [a-z].*"
         r"|double free or corruption.*|corrupted (?:size|double-linked|unsorted).*|invalid fastbin entry.*"
-        r"|^\*\*\* Error in(?: [`'][^\n]*)?)$",
+        r"|^\*\*\* Error in(?: `[^':\n]*'?:? ?)?)$",
     ),
     (
         "terminate",
