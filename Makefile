@@ -18,7 +18,7 @@ SOURCES := setup.cfg setup.py pyproject.toml
 # What `make test-frameworks` must not skip.
 FRAMEWORKS := pytorch,jax,onnxruntime,xgboost,lightgbm,opencv
 
-.PHONY: demo test test-frameworks windows test-windows lint docs triggers schema calibrate bench-start bench-run fuzz-minidump bench-minidump clean help
+.PHONY: demo picture test test-frameworks windows test-windows lint docs triggers schema calibrate bench-start bench-run fuzz-minidump bench-minidump clean help
 
 help:
 	@echo "make demo            run a real TensorFlow crasher under triage"
@@ -27,6 +27,7 @@ help:
 	@echo "make test-windows    test the Windows collector under wine (SHORT=1: a few cases)"
 	@echo "make lint            check with ruff and mypy; check signatures, rooms, regular expressions and generated tables"
 	@echo "make docs            update the table in CONTRIBUTING.md that is generated from docstrings"
+	@echo "make picture         draw the report in the README anew, from a real run"
 	@echo "make triggers        update the table of words by which container formats are recognised"
 	@echo "make calibrate       fit the ranking to labelled reports (CASES=\"DIR …\" RELIABILITY=FILE)"
 	@echo "make schema          update signatures/signature.schema.json, which editors use to complete and check signatures"
@@ -132,6 +133,9 @@ $(VENV)-bench/.made: $(SOURCES) $(shell find triage signatures -name '*.py' -o -
 	@$(VENV)-bench/bin/python -m pip install --quiet --upgrade pip
 	@$(VENV)-bench/bin/python -m pip install --quiet .
 	@touch $@
+
+picture: $(VENV)/.tensorflow
+	@$(BIN)/python docs/make_picture.py
 
 bench-start: $(VENV)-bench/.made
 	@$(VENV)-bench/bin/python benchmarks/start.py

@@ -218,7 +218,15 @@ def sentences_in(tree: ast.AST) -> Iterator[tuple[int, str]]:
             yield from sentences_in(node)
 
 
-@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "Makefile"])
+DOCUMENTS = [
+    "README.md",
+    "CONTRIBUTING.md",
+    "Makefile",
+    *sorted(f"docs/{path.name}" for path in (REPOSITORY / "docs").glob("*.md")),
+]
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
 def test_in_documents(name):
     path = REPOSITORY / name
     if not path.exists():

@@ -6,10 +6,13 @@ Colour follows NO_COLOR, FORCE_COLOR and TERM=dumb; width is the terminal's. ric
 from __future__ import annotations
 
 import os
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from triage.report import Page, Report
 from triage.reports.text import Line, Style, layout
+
+if TYPE_CHECKING:
+    from rich.text import Text
 
 _COLOURS: dict[Style, str] = {
     "answer": "bold",
@@ -64,9 +67,14 @@ def _print(lines: list[Line], stream: TextIO) -> None:
         stream.write("".join(f"{line}\n" for line in lines))
         return
     from rich.console import Console
-    from rich.text import Text
 
     console = Console(file=stream, force_terminal=True, force_interactive=False, soft_wrap=True, highlight=False)
     for line in lines:
-        # Text is never parsed as markup, so `[/job:localhost]` in a log stays what it is.
-        console.print(Text.assemble(*((piece, _COLOURS[style]) for piece, style in line.pieces), end=""))
+        console.print(coloured(line))
+
+
+def coloured(line: Line) -> Text:
+    """A line for rich. Text is never parsed as markup, so `[/job:localhost]` in a log stays what it is."""
+    from rich.text import Text
+
+    return Text.assemble(*((piece, _COLOURS[style]) for piece, style in line.pieces), end="")
