@@ -16,7 +16,8 @@ LIBRARY = "__init__"
 ROOMS: dict[str, set[str]] = {
     # the facts, and what all rooms know about them
     "crash": set(),
-    "frames": {"crash"},
+    "chains": {"crash"},
+    "frames": {"crash", "chains"},
     "programs": {"crash", "frames"},
     "report": {"crash"},
     "status_tables": {"crash"},
@@ -39,7 +40,7 @@ ROOMS: dict[str, set[str]] = {
     "diagnosis": {"crash", "frames", "report", "knowledge", "clues", "patterns", "prose", "status"},
     # report -> people
     "redaction": {"report", "crash", "patterns"},
-    "reports": {"report", "crash", "frames", "patterns"},
+    "reports": {"report", "crash", "chains", "frames", "patterns"},
     # the library and what is built on it
     LIBRARY: {"crash", "report", "status", "readers", "capture", "knowledge", "diagnosis", "redaction"},
     "maintain": {LIBRARY},

@@ -26,7 +26,7 @@ Trust = Literal["context", "cfi", "leaf", "frame_pointer", "scan_call", "scan", 
 # an uncaught exception, a notebook, launcher or service (notice), or the person who pasted it (remark); `hang`: a tool
 # or a person says that it stands still.
 MessageKind = Literal["heap", "terminate", "assertion", "sanitizer", "exception", "notice", "remark", "hang"]
-Link = Literal["cause", "context"]
+Link = Literal["cause", "context", "member"]
 Access = Literal["read", "write", "execute"]
 InputKind = Literal["log", "core", "minidump", "unreadable"]
 OS = Literal["linux", "windows", "macos", "ios"]
@@ -402,7 +402,8 @@ class Process(NamedTuple):
 class PythonException(NamedTuple):
     """A Python exception as it was printed. `link` says how it follows from the one before, None that it does not.
 
-    `gist` is the sentence of the message that matters.
+    `gist` is the sentence of the message that matters. `by_raise` says whether the line that raised it is a `raise`
+    statement, None where the text does not show that line.
     """
 
     type: str
@@ -412,6 +413,7 @@ class PythonException(NamedTuple):
     link: Link | None = None
     place: Place | None = None
     offset: int = 0
+    by_raise: bool | None = None
 
     @property
     def short_type(self) -> str:

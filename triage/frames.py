@@ -12,6 +12,7 @@ from functools import lru_cache
 from itertools import groupby
 from typing import Literal, NamedTuple
 
+from triage.chains import last_chain
 from triage.crash import Crash, NativeFrame, PythonFrame, Thread, base_name
 from triage.patterns import compile as pattern
 
@@ -270,9 +271,10 @@ def is_own(frame: PythonFrame) -> bool:
 
 
 def in_own_code(crash: Crash) -> bool | None:
-    """Whether it failed in the person's own code: the innermost frame of the last exception, else of the thread that
+    """Whether it failed in the person's own code: the innermost frame of the exception, else of the thread that
     crashed. None where there is no stack."""
-    for error in reversed(crash.exceptions):
+    chain = last_chain(crash)
+    for error in (*(chain.links[chain.at :] if chain else ()), *reversed(crash.exceptions)):
         if error.frames:
             return is_own(error.frames[0])
     for thread in crash.threads:

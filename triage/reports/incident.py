@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from triage.chains import last_chain
 from triage.crash import Crash, FactName, Framework, Gap, Language, Place, ProgramSign, PythonFrame, Thread, base_name
 from triage.frames import crash_frames, is_own, module_owner, name_of
 from triage.patterns import compile as pattern
@@ -135,7 +136,24 @@ def died(crash: Crash) -> str | None:
         return None
     if crash.exit and crash.exit.is_failure:
         return _who(crash) + crash.exit.label + at
-    return crash.exceptions[-1].short_type + at if crash.exceptions else None
+    chain = last_chain(crash)
+    return chain.root.short_type + at if chain else None
+
+
+def raised(crash: Crash) -> list[str]:
+    """What went wrong first, in its own words, and what it became on the way out."""
+    chain = last_chain(crash)
+    if chain is None:
+        return []
+    sentences = [f"{chain.root.short_type}: {chain.root.gist}"] if chain.root.gist else []
+    if chain.members > 1:
+        sentences.append(f"the first of {chain.members} exceptions that were raised together")
+    if chain.wrapper is not None:
+        own = next(filter(is_own, chain.wrapper.frames), None)
+        at = f", at {_line(own)}" if own and own != _own_frame(crash) else ""
+        said = f": {chain.wrapper.gist}" if chain.wrapper.gist else ""
+        sentences.append(f"it ended as {chain.wrapper.short_type}{said}{at}")
+    return sentences
 
 
 # In which words a report says what its answer to "did anything die" rests on.
@@ -351,10 +369,18 @@ def _main_thread(threads: Sequence[Thread]) -> Thread | None:
 
 
 def _own_frame(crash: Crash) -> PythonFrame | None:
-    """The innermost frame of the user's own code on the first stack, else its innermost frame."""
-    stacks = [thread.python_stack for thread in crash.threads if thread.python_stack]
-    stacks += [error.frames for error in reversed(crash.exceptions) if error.frames]
-    return _nearest(stacks[0]) if stacks else None
+    """The innermost frame of the user's own code on the first stack, else its innermost frame.
+
+    Of linked exceptions the root decides; where it was raised among frames of a package alone, the one that it became.
+    """
+    for thread in crash.threads:
+        if thread.python_stack:
+            return _nearest(thread.python_stack)
+    chain = last_chain(crash)
+    stacks = [error.frames for error in chain.links[chain.at :]] if chain else []
+    stacks += [error.frames for error in reversed(crash.exceptions)]
+    own = (frame for stack in stacks for frame in stack if is_own(frame))
+    return next(own, next((stack[0] for stack in stacks if stack), None))
 
 
 def _nearest(stack: Sequence[PythonFrame]) -> PythonFrame | None:

@@ -9,6 +9,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+from triage.chains import last_chain
 from triage.crash import (
     Command,
     Crash,
@@ -113,8 +114,9 @@ def _plain(value: Any, system: str | None) -> Any:
 
 
 def _exception(crash: Crash, system: str | None) -> dict[str, Any] | None:
-    """The last exception, which is the one that ended it, and those that led to it."""
-    if not crash.exceptions:
+    """The last exception, which is the one that ended it, those that led to it, and which of them is the root."""
+    chain = last_chain(crash)
+    if chain is None:
         return None
     *before, last = (_fields(error, system) for error in crash.exceptions)
-    return {**last, "chain": before}
+    return {**last, "root": len(crash.exceptions) - len(chain.links) + chain.at, "chain": before}

@@ -269,8 +269,8 @@ def _death(crash: Crash) -> list[Item]:
 
 
 def _exception(crash: Crash) -> list[Item]:
-    last = crash.exceptions[-1] if crash.exceptions else None
-    return _facts(f"{last.short_type}: {last.gist}", role="code") if last and last.gist else []
+    first, *later = incident.raised(crash) or [""]
+    return [*_facts(first, role="code"), *_facts(*later, priority="important")]
 
 
 def _program(report: Report) -> list[Item]:

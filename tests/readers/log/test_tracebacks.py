@@ -161,7 +161,7 @@ def test_a_notebook_names_the_exception_at_the_top_so_a_cut_traceback_still_has_
         "----> 1 model.fit(x, y)\n"
     )
     assert (exception.type, exception.message) == ("InternalError", "")
-    assert exception.frames == (PythonFrame("<ipython-input-5-0d1>", None, "<module>"),)
+    assert exception.frames == (PythonFrame("<ipython-input-5-0d1>", 1, "<module>"),)
 
 
 def test_a_later_exception_does_not_get_the_frames_of_an_earlier_traceback() -> None:

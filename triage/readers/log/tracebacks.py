@@ -9,16 +9,32 @@ from triage.patterns import compile as pattern
 _START = "Traceback (most recent call last)"
 _FRAME = r'^\s*File "(.+)", line (\d+)(?:, in (.+))?$'
 _IPYTHON_FRAME = (
-    r"^(?:File )?([^\s:(]+\.py|<ipython-input[^>]*>|(?:Cell|Input) In ?\[\d+\])(?::(\d+)|, line (\d+))?"
+    r"^(?:File )?((?:[A-Za-z]:)?[^\s:(]+\.py|<ipython-input[^>]*>|(?:Cell|Input) In ?\[\d+\])(?::(\d+)|, line (\d+))?"
     r"(?:,? in (.+))?$"
 )
+# A script with wrong syntax has no traceback around the line.
+_SYNTAX_FRAME = r'^  File "[^"]+", line \d+$'
+# Notebooks and rich mark the line of a frame among its neighbours.
+_ARROW = r"^\s*(?:-{2,}>|❱) ?(?P<line>\d+)\s*(?P<code>.*)$"
+_NUMBERED = r"^\s*\d+\s"
 # A notebook names the exception above the frames, so it is known even where the end was cut off.
 _HEADED = r"^([A-Z]\w*(?:Error|Exception|Interrupt|Exit))\s{2,}Traceback \(most recent call last\)"
 _ENDINGS = ("Error", "Exception", "Interrupt", "Exit", "Exceeded", "Group", "Pool", "Loss", "It")
 _LAST_LINE = (
     r"^(?:E\s{3,})?((?:[A-Za-z_]\w*\.)*_?[A-Z]\w*"
-    r"(?:Error|Exception|Interrupt|Exit|Exceeded|Group|Pool|Loss|It))(?:: ?(.*))?$"
+    r"(?:Error|Exception|Interrupt|Exit|Exceeded|Group|Pool|Loss|It))(?:\(\w+\))?(?:: ?(.*))?$"
 )
+# pytest: the heading of a test, the lines that it marks, and the places in its long, short and one-line forms.
+_PYTEST_HEADINGS = ("= FAILURES =", "= ERRORS =")
+_PYTEST_TEST = r"^_{3,} .+ _{3,}$"
+_PYTEST_ASSERTED = r"^E\s{3,}(?P<text>.*)$"
+_PYTEST_MARKED = r"^>\s{3,}(?P<code>.*)$"
+_PYTEST_FRAME = (
+    r"^(?P<file>(?:[A-Za-z]:)?[^\s:]+\.py):(?P<line>\d+):(?: in (?P<function>.+)"
+    r"| (?P<name>(?:[A-Za-z_]\w*\.)*[A-Z]\w*)(?:: (?P<text>.*))?)?$"
+)
+# What a worker's traceback is quoted in.
+_REMOTE_END = '"""'
 # AWS Lambda prints what an import raised behind the name of the handler, without its class, and often within JSON.
 _NOT_IMPORTED = "Unable to import module '"
 _LAMBDA_LINE = r"Unable to import module '[\w./-]{1,200}': (?P<message>[^\"\n]+)"
@@ -42,6 +58,8 @@ _BOILERPLATE = (
     r"  • |Arguments received by|Exception encountered when calling|\d+ root error\(s\) found|"
     r"Call arguments received|\s*File \"|\s*$)"
 )
+# Keras names the size of each array in a line of its own.
+_SIZES = r"^'?\w+'? sizes: "
 _NODE_PREFIX = r"^\{\{function_node [^}]*\}\} ?"
 _LONGEST_LINE = 8192
 _LONGEST_MESSAGE = 80
@@ -51,57 +69,153 @@ def extract(log: Log) -> tuple[PythonException, ...]:
     """Every exception in the order of the text."""
     if not any(word in log.text for word in (_START, _NOT_IMPORTED, *_ENDINGS)):
         return ()
-    found: list[PythonException] = []
-    link: Link | None = None
-    frames: list[PythonFrame] | None = None
-    message: _Message | None = None
-    headed: tuple[str, int] | None = None
-    above: int | None = None
-
-    def finish() -> None:
-        nonlocal message
-        if message is not None:
-            text = message.text
-            found.append(message.error._replace(message=text, gist=_gist(text)))
-            message = None
-
+    reading = _Reading(log)
     framed = _is_framed(log)
     for offset, whole in log.lines():
         # The beginning of a long message names what failed.
-        line = _without_frame(whole[:_LONGEST_LINE]) if framed else whole[:_LONGEST_LINE]
+        line = whole[:_LONGEST_LINE]
+        if framed:
+            if pattern(_MEMBER).match(line):
+                reading.begin_member()
+                continue
+            line = _without_frame(line)
+        reading.take(line, offset)
+    return reading.end()
+
+
+class _Reading:
+    """The exceptions found so far, and the one that is being read."""
+
+    def __init__(self, log: Log) -> None:
+        self._log = log
+        self._by_pytest = any(heading in log.text for heading in _PYTEST_HEADINGS)
+        self._found: list[PythonException] = []
+        self._message: _Message | None = None
+        self._link: Link | None = None
+        # The frames of a traceback that has begun, the innermost last; None outside of one.
+        self._frames: list[PythonFrame] | None = None
+        self._has_header = False
+        # The source line of the innermost frame, as soon as it is printed.
+        self._code: str | None = None
+        # A notebook's heading names the exception; Atheris prints its stack below the message.
+        self._headed: tuple[str, int] | None = None
+        self._above: int | None = None
+        # What pytest said below the heading of this test before it named the exception.
+        self._asserted: tuple[str, int] | None = None
+
+    def begin_member(self) -> None:
+        """The next exception is a member of a group."""
+        self._finish()
+        self._link, self._frames = "member", None
+
+    def take(self, line: str, offset: int) -> None:
+        """Read the next line."""
+        if self._by_pytest and self._takes_of_pytest(line, offset):
+            return
         joined = _link(line)
-        last = None if joined else _last_line(line, in_traceback=bool(frames))
+        last = None if joined else _last_line(line, in_traceback=bool(self._frames) and self._has_header)
+        message = self._message
+        inside: list[PythonFrame] = []
         if message is not None and (joined or last or _START in line or message.is_over_with(line)):
-            finish()
+            inside = message.give_frames() if last and self._frames is None else []
+            self._finish()
         if _START in line:
-            above = len(found) - 1 if found and _UNCAUGHT in _line_above(log, found[-1].offset) else None
-            frames = []
-            heading = pattern(_HEADED).match(line)
-            headed = (heading[1], offset) if heading else None
+            self._begin(line, offset)
         elif joined:
-            link, frames = joined, None
+            self._link, self._frames = joined, None
         elif last:
-            stack = tuple(reversed(frames or ()))
-            message = _Message(PythonException(last[0], "", "", stack, link, log.place(offset), offset), last[1])
-            link = frames = headed = None
-        elif message is not None:
-            message.add(line)
-        elif frames is not None and (frame := _frame(line)):
-            frames.append(frame)
-            if above is not None:
-                found[above] = found[above]._replace(frames=tuple(reversed(frames)))
-    finish()
-    if headed is not None:
-        name, offset = headed
-        stack = tuple(reversed(frames or ()))
-        found.append(PythonException(name, "", "", stack, link, log.place(offset), offset))
-    return tuple(found)
+            frames = self._frames or inside
+            self._name(last, frames, offset)
+        elif self._message is not None:
+            self._message.add(line)
+        elif (frame := _frame(line)) and (self._frames is not None or pattern(_SYNTAX_FRAME).match(line)):
+            self._has_header = self._has_header and self._frames is not None
+            self._frames = [*(self._frames or ()), frame]
+            self._code = None
+            if self._above is not None:
+                self._found[self._above] = self._found[self._above]._replace(frames=tuple(reversed(self._frames)))
+        elif self._frames:
+            self._take_code(line)
+
+    def end(self) -> tuple[PythonException, ...]:
+        """All of them; a notebook's heading stands for an exception whose last line was cut off."""
+        self._finish()
+        if self._headed is not None:
+            name, offset = self._headed
+            stack = tuple(reversed(self._frames or ()))
+            self._found.append(PythonException(name, "", "", stack, self._link, self._log.place(offset), offset))
+        return tuple(self._found)
+
+    def _begin(self, line: str, offset: int) -> None:
+        found = self._found
+        self._above = len(found) - 1 if found and _UNCAUGHT in _line_above(self._log, found[-1].offset) else None
+        self._frames, self._has_header, self._code = [], True, None
+        heading = pattern(_HEADED).match(line)
+        self._headed = (heading[1], offset) if heading else None
+
+    def _name(self, last: tuple[str, str], frames: list[PythonFrame], offset: int) -> None:
+        by_raise = None if self._code is None else self._code.startswith("raise")
+        stack = tuple(reversed(frames))
+        error = PythonException(last[0], "", "", stack, self._link, self._log.place(offset), offset, by_raise)
+        self._message = _Message(error, last[1])
+        self._link = self._frames = self._headed = self._code = None
+
+    def _finish(self) -> None:
+        if self._message is not None:
+            self._found.append(self._message.whole)
+            self._message = None
+
+    def _take_code(self, line: str) -> None:
+        """The source line of the innermost frame; where a notebook's frame has no number, an arrow tells it."""
+        arrow = pattern(_ARROW).match(line)
+        if arrow is not None and self._frames:
+            self._code = arrow["code"]
+            if self._frames[-1].line is None:
+                self._frames[-1] = self._frames[-1]._replace(line=digits.whole(arrow["line"]))
+        elif self._code is None and line.startswith("    ") and not pattern(_NUMBERED).match(line):
+            self._code = line.strip()
+
+    def _takes_of_pytest(self, line: str, offset: int) -> bool:
+        """Read a line of the form that only pytest prints."""
+        if pattern(_PYTEST_TEST).match(line):
+            self._finish()
+            self._frames, self._has_header, self._code, self._asserted = [], False, None, None
+            return True
+        if match := pattern(_PYTEST_ASSERTED).match(line):
+            if self._message is not None and not _last_line(line, in_traceback=False):
+                self._message.add(match["text"])
+                return True
+            self._asserted = self._asserted or (match["text"], offset)
+            return False
+        if match := pattern(_PYTEST_MARKED).match(line):
+            self._code = match["code"]
+            return True
+        if not (match := pattern(_PYTEST_FRAME).match(line)):
+            return False
+        self._finish()
+        frame = PythonFrame(match["file"], digits.whole(match["line"]), match["function"] or "")
+        name, text = match["name"], match["text"]
+        if name is None:
+            self._frames = [*(self._frames or ()), frame]
+            self._code = None
+        elif self._found and self._found[-1].short_type == name.rsplit(".", 1)[-1] and text is None:
+            # The long form names the place below the message.
+            last = self._found[-1]
+            self._found[-1] = last._replace(frames=(frame, *last.frames))
+            self._frames = None
+        else:
+            said, at = self._asserted or ("", offset)
+            stack = [*(self._frames or ()), frame]
+            self._name((name, said if text is None else text), stack, at)
+            self._finish()
+        return True
 
 
 # Atheris names the exception above its frames, below this line.
 _UNCAUGHT = "Uncaught Python exception"
 # What draws a frame around a traceback: the margins of an exception group, the boxes of rich.
 _GROUP = "Exception Group Traceback"
+_MEMBER = r"^\s*\+-\+?-{2,} (?:\d+|\.\.\.) -{2,}$"
 _MARGIN = r"^\s*(?:\+-\+?-{2,}[^|]*|[|+]) ?"
 _BOX = r"^\s*[│|] ?(?P<text>.*?)\s*[│|]?$"
 
@@ -127,21 +241,32 @@ class _Message:
     """An exception whose message is still being read: it goes on until another kind of line starts."""
 
     def __init__(self, error: PythonException, first: str) -> None:
-        self.error = error
+        self._error = error
         self._lines = [first]
+        self._inside: list[PythonFrame] = []
 
     @property
-    def text(self) -> str:
-        return "\n".join(self._lines).strip()
+    def whole(self) -> PythonException:
+        """The exception with its message. Frames inside of that lead from its own frames to where it was raised."""
+        text = "\n".join(self._lines).strip()
+        frames = (*reversed(self._inside), *self._error.frames)
+        return self._error._replace(message=text, gist=_gist(text), frames=frames)
+
+    def give_frames(self) -> list[PythonFrame]:
+        """The frames inside of the message, for the exception that is named below them."""
+        given, self._inside = self._inside, []
+        return given
 
     def is_over_with(self, line: str) -> bool:
         """Whether this line is no longer part of the message."""
-        if len(self._lines) >= _LONGEST_MESSAGE or pattern(_OVER).match(line):
+        if len(self._lines) >= _LONGEST_MESSAGE or line.strip() == _REMOTE_END or pattern(_OVER).match(line):
             return True
         return not line.strip() and not self._lines[-1].strip() and len(self._lines) > 1
 
     def add(self, line: str) -> None:
         self._lines.append(line)
+        if match := pattern(_FRAME).match(line):
+            self._inside.append(_python_frame(match[1], match[2], match[3]))
 
 
 def _link(line: str) -> Link | None:
@@ -171,11 +296,15 @@ def _last_line(line: str, *, in_traceback: bool) -> tuple[str, str] | None:
 
 def _frame(line: str) -> PythonFrame | None:
     if match := pattern(_FRAME).match(line):
-        return PythonFrame(match[1], digits.whole(match[2]), match[3] or "<module>")
+        return _python_frame(match[1], match[2], match[3])
     if match := pattern(_IPYTHON_FRAME).match(line):
-        number = match[2] or match[3]
-        return PythonFrame(match[1], digits.whole(number), match[4] or "<module>")
+        return _python_frame(match[1], match[2] or match[3], match[4])
     return None
+
+
+def _python_frame(file: str, line: str | None, function: str | None) -> PythonFrame:
+    # AutoGraph marks the functions that it converted with a star.
+    return PythonFrame(file, digits.whole(line), (function or "<module>").removesuffix("*").rstrip())
 
 
 def _gist(message: str) -> str:
@@ -189,4 +318,20 @@ def _gist(message: str) -> str:
         elif not line.startswith("    ") or candidates[0] != first.strip():
             candidates.append(line.strip())
     gist = next((line for line in candidates if not pattern(_BOILERPLATE).match(line)), candidates[0])
+    if gist == first.strip():
+        gist = _with_what_follows(gist, rest)
     return pattern(_NODE_PREFIX).sub("", gist).strip()
+
+
+_LONGEST_GIST = 240
+
+
+def _with_what_follows(first: str, rest: list[str]) -> str:
+    """The first line with those without which it says nothing: after a colon, and the sizes of several arrays."""
+    for line in rest:
+        text = line.strip()
+        goes_on = first.endswith((":", ",")) or pattern(_SIZES).match(text)
+        if not text or not goes_on or len(first) + len(text) > _LONGEST_GIST:
+            break
+        first = f"{first} {text}"
+    return first
