@@ -72,6 +72,13 @@ def test_each_wording_may_have_its_own_sentence_and_the_others_share_one() -> No
     assert first("no memory left", clues=[WORDINGS]).because[0].text == "something refused"
 
 
+def test_of_two_wordings_in_one_line_the_one_that_is_written_first_has_the_word() -> None:
+    of_the_quota = {"log": "space left in the quota", "says": "the quota refused"}
+    clue = {**WORDINGS, "any": [of_the_quota, *WORDINGS["any"]]}
+    assert first("no space left in the quota", clues=[clue]).because[0].text == "the quota refused"
+    assert first("no space left", "space left in the quota", clues=[clue]).because[0].text == "the disk refused"
+
+
 def test_a_step_may_be_for_those_who_met_one_wording() -> None:
     fix = [
         {"do": "Free the disk.", "risk": "low", "verify": "df", "for": {"seen": "of-the-disk"}},

@@ -42,7 +42,10 @@ class AnyKind(Kind):
             # The earliest is the evidence, but every wording may carry values of its own.
             first = min(hits, key=lambda hit: hit.at)
             values = {name: text for hit in reversed(hits) for name, text in hit.values.items()}
+            # Of several wordings in one line the one that is written first has the word.
+            says = next((hit.says for hit in hits if hit.place == first.place and hit.says), None)
             return first._replace(
+                says=says,
                 values={**values, **first.values},
                 is_exit=any(hit.is_exit for hit in hits),
                 wordings=tuple(dict.fromkeys(id for hit in hits for id in hit.wordings)),
