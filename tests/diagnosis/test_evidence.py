@@ -55,6 +55,43 @@ def test_words_whose_placeholder_nothing_fills_give_way_to_the_line_itself() -> 
     assert first("label 12 of [0, 10)", clues=clues).because[0].text == "label 12 of [0, 10)"
 
 
+WORDINGS = {
+    "id": "refused",
+    "any": [
+        {"id": "of-the-disk", "log": "no space left", "says": "the disk refused"},
+        {"log": "no memory left"},
+    ],
+    "p": 0.9,
+    "b": 0.001,
+    "says": "something refused",
+}
+
+
+def test_each_wording_may_have_its_own_sentence_and_the_others_share_one() -> None:
+    assert first("no space left", clues=[WORDINGS]).because[0].text == "the disk refused"
+    assert first("no memory left", clues=[WORDINGS]).because[0].text == "something refused"
+
+
+def test_of_two_wordings_in_one_line_the_one_that_is_written_first_has_the_word() -> None:
+    of_the_quota = {"log": "space left in the quota", "says": "the quota refused"}
+    clue = {**WORDINGS, "any": [of_the_quota, *WORDINGS["any"]]}
+    assert first("no space left in the quota", clues=[clue]).because[0].text == "the quota refused"
+    assert first("no space left", "space left in the quota", clues=[clue]).because[0].text == "the disk refused"
+
+
+def test_a_step_may_be_for_those_who_met_one_wording() -> None:
+    fix = [
+        {"do": "Free the disk.", "risk": "low", "verify": "df", "for": {"seen": "of-the-disk"}},
+        {"do": "Ask for less.", "risk": "low", "verify": "it passes"},
+    ]
+    in_order = {"sequence": [{"log": "starting"}, {"any": WORDINGS["any"]}], "id": "then", "p": 0.9, "b": 0.001}
+    for clue in (WORDINGS, in_order):
+        steps = first("starting", "no space left", clues=[clue], fix=fix).fix
+        assert [step.do for step in steps] == ["Free the disk.", "Ask for less."]
+        steps = first("starting", "no memory left", clues=[clue], fix=fix).fix
+        assert [step.do for step in steps] == ["Ask for less."]
+
+
 def test_a_long_line_is_shortened() -> None:
     clues = [{"id": "long", "log": "a very long", "p": 0.9, "b": 0.001}]
     text = first("a very long " + "line " * 200, clues=clues).because[0].text

@@ -29,7 +29,7 @@ host.out-of-memory   Memory ran out inside a oneDNN kernel, which then crashed  
  more   triage explain host.out-of-memory
 """,
     "uncertain": """\
-perhaps host.out-of-memory   The system ended the process because memory ran out   43 %
+perhaps host.out-of-memory   Memory ran out, and the process was killed for it   43 %
 
  died   SIGKILL (exit 137)
  why    + the process was killed from outside (SIGKILL)
@@ -48,7 +48,7 @@ unknown   Something failed with SIGABRT (exit 134), but the evidence does not na
     "Markdown": """\
 ## triage: `host.out-of-memory` (43%, uncertain)
 
-The system ended the process because memory ran out, perhaps (43%).
+Memory ran out, and the process was killed for it, perhaps (43%).
 
 - **died**: SIGKILL (exit 137): killed from outside without a chance to say why, often for want of memory
 

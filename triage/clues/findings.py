@@ -15,7 +15,8 @@ class Hit(NamedTuple):
     """A clue that was seen: where, in which words, with which named values; `at` orders hits within a log.
 
     Words and values from the input are Phrases, which keeps them apart from our own. `is_exit` marks how the process
-    ended, which a log may repeat in its own words.
+    ended, which a log may repeat in its own words. `says` is the sentence of the wording that was met, where `any` has
+    one for each, and `wordings` are the ids of all of its wordings that were.
     """
 
     place: Place | None
@@ -23,6 +24,8 @@ class Hit(NamedTuple):
     at: At = (0, 0)
     values: Mapping[str, str] = _NO_VALUES
     is_exit: bool = False
+    says: str | None = None
+    wordings: tuple[str, ...] = ()
 
 
 class Absent:

@@ -31,15 +31,17 @@ class SequenceKind(Kind):
 
     def find(self, sought: InSequence, facts: "Facts", after: At) -> Finding:
         values: dict[str, str] = {}
+        wordings: list[str] = []
         last: Hit | None = None
         for clue in sought.clues:
             finding = facts.find(clue.sought, after)
             if not isinstance(finding, Hit):
                 return finding
             values.update(finding.values)
+            wordings += finding.wordings
             after, last = max(after, finding.at), finding
         assert last is not None
-        return Hit(last.place, last.quote, last.at, values, last.is_exit)
+        return Hit(last.place, last.quote, last.at, values, last.is_exit, wordings=tuple(wordings))
 
 
 KIND = SequenceKind()

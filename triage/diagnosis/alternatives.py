@@ -79,7 +79,8 @@ def _figure(term: Term) -> tuple[object, ...]:
 
 def _in_numbers(term: Term) -> str:
     assert isinstance(term.finding, Hit)
-    sentence = fill(term.clue.says, term.finding.values) if term.clue.says else None
+    says = term.finding.says or term.clue.says
+    sentence = fill(says, term.finding.values) if says else None
     return sentence or term.finding.quote
 
 

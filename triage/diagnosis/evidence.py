@@ -30,7 +30,7 @@ def diagnoses_of(crash: Crash, knowledge: Knowledge, ranking: Ranking, top: int)
 def _diagnosis(rank: int, scored: Scored, share: float, crash: Crash, knowledge: Knowledge) -> Diagnosis:
     signature = scored.signature
     caught = _caught(scored)
-    fixes = holding(signature.fix, {term.clue.id for term in scored.hits}, crash)
+    fixes = holding(signature.fix, _seen(scored), crash)
     values = values_for(fixes, caught, crash, knowledge)
     return Diagnosis(
         rank=rank,
@@ -56,6 +56,12 @@ def _caught(scored: Scored) -> dict[str, str]:
     return caught
 
 
+def _seen(scored: Scored) -> set[str]:
+    """The ids of the clues that were found, and of their wordings."""
+    wordings = {id for term in scored.hits if isinstance(term.finding, Hit) for id in term.finding.wordings}
+    return wordings | {term.clue.id for term in scored.hits}
+
+
 def source_name(source: object) -> str:
     """A source as one short text: `document NAME, claim 7` or the reproducer's path or the issue's name."""
     if not isinstance(source, dict):
@@ -71,7 +77,8 @@ def _because(term: Term, values: Mapping[str, str]) -> Evidence:
 def shown(term: Term, values: Mapping[str, str] = MappingProxyType({})) -> str:
     """What was seen: the clue's sentence with the values that it caught, else the words of the log."""
     assert isinstance(term.finding, Hit)
-    sentence = fill(term.clue.says, {**values, **term.finding.values}) if term.clue.says else None
+    says = term.finding.says or term.clue.says
+    sentence = fill(says, {**values, **term.finding.values}) if says else None
     return sentence or _shorten(term.finding.quote)
 
 

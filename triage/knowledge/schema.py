@@ -74,7 +74,7 @@ _OF_AUDIENCES: dict[str, _Form] = {
     "versions": _described("A range of that framework's version.", _TEXT),
     "os": _described("The system, or several.", _SYSTEMS),
     "own_code": _described("Whether it failed in the person's own code.", {"type": "boolean"}),
-    "seen": _described("A clue of this signature that was found.", _TEXT),
+    "seen": _described("A clue of this signature, or a wording of an `any`, that was found.", _TEXT),
 }
 _OF_FIXES: dict[str, _Form] = {
     "for": _described(

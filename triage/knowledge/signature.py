@@ -28,7 +28,7 @@ class Audience(NamedTuple):
     """For whom a step holds: everything named must fit this person.
 
     `versions` is a range of the framework's version; `own_code` whether the person's own code was where it failed;
-    `seen` a clue of the same signature that was found.
+    `seen` a clue of the same signature, or a wording of one, that was found.
     """
 
     frameworks: tuple[Framework, ...] = ()

@@ -42,7 +42,8 @@ def _with(version: str | None = None, python: str | None = None) -> Environment:
 def _step(knowledge: Knowledge, version: str, function: str) -> tuple[str, str | None]:
     report = analyze(_log(version, function), exit_code=134, knowledge=knowledge)
     assert report.diagnoses[0].signature == "native/check-failed"
-    return report.diagnoses[0].fix[1].do, report.diagnoses[0].fix[1].run
+    (step,) = (step for step in report.diagnoses[0].fix if step.run and "pip install" in step.run)
+    return step.do, step.run
 
 
 def test_a_check_of_a_known_op_names_the_release_that_repaired_it(knowledge: Knowledge) -> None:
@@ -56,7 +57,7 @@ def test_a_repaired_release_and_an_unknown_op_get_the_general_step(
     knowledge: Knowledge, version: str, function: str
 ) -> None:
     do, run = _step(knowledge, version, function)
-    assert do.startswith("If the arguments are right, try the newest TensorFlow")
+    assert do.startswith("If the arguments are right, upgrade TensorFlow")
     assert run == "python -m pip install --upgrade tensorflow"
 
 

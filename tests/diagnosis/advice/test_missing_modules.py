@@ -107,9 +107,14 @@ def test_a_name_that_nobody_knows_is_never_put_into_a_command(module: str, knowl
 
 
 def test_a_name_that_nobody_knows_may_be_a_file_of_the_project(knowledge: Knowledge) -> None:
-    steps = first("utils", knowledge).fix
-    assert steps[0].do.startswith("Find out which package provides utils, if it is not a file of the project")
-    assert steps[1].do.startswith("If utils is a file of the project, start the program from the project's folder")
+    steps = first("unheard_of", knowledge).fix
+    assert steps[0].do.startswith("Find out which package provides unheard_of, if it is not a file of the project")
+    assert steps[1].do.startswith("If unheard_of is a file of the project, start the program from the project's folder")
+
+
+def test_a_name_that_projects_give_to_their_files_is_looked_for_there_first(knowledge: Knowledge) -> None:
+    steps = first("utils.label_map", knowledge).fix
+    assert steps[0].do.startswith("Start the program from the folder of the project that holds utils.label_map")
 
 
 @pytest.mark.parametrize("module", ["_ctypes", "_lzma", "_bz2", "_sqlite3", "tkinter", "_tkinter", "imp", "urllib2"])
