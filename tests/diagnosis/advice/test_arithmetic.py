@@ -231,12 +231,12 @@ def test_no_cast_makes_a_handle() -> None:
 
 def test_a_label_beyond_the_classes_gives_the_units_that_it_needs() -> None:
     words = advice("label_advice", label="12", classes="10")
-    assert words.startswith("Label 12 is outside the 10 classes of the last layer: map or drop the labels")
+    assert words.startswith("Label 12 is outside the classes of the last layer, which has 10: map or drop the labels")
     assert words.endswith("or give the layer 13 units.")
 
 
 def test_a_label_of_255_is_a_mark_or_a_byte() -> None:
-    assert advice("label_advice", label="255", classes="10").startswith("Label 255 is a mark for 'ignore'")
+    assert advice("label_advice", label="255", classes="10").startswith("Label 255 is mostly a mark for 'ignore'")
 
 
 def test_a_label_equal_to_the_number_of_classes_is_counted_from_one() -> None:

@@ -244,13 +244,14 @@ def _label(values: Values, memory: Memory) -> dict[str, str]:
         )
     elif label == _A_BYTE:
         advice = (
-            f"Label {label} is a mark for 'ignore', as masks have it, or a byte of an image that was read as a label: "
+            f"Label {label} is mostly a mark for 'ignore', as masks have it, or a byte of an image that was read as a label: "
             "leave those pixels out of the loss, or read the records in the layout in which they were written."
         )
     else:
+        valid = f"0..{classes - 1}" if classes > 1 else "0"
         advice = (
-            f"Label {label} is outside the {classes} classes of the last layer: map or drop the labels that are not "
-            f"in 0..{classes - 1}, in the validation data too, or give the layer {label + 1} units."
+            f"Label {label} is outside the classes of the last layer, which has {classes}: map or drop the labels "
+            f"other than {valid}, in the validation data too, or give the layer {label + 1} units."
         )
     return {"label_advice": advice}
 
