@@ -244,8 +244,8 @@ def _label(values: Values, memory: Memory) -> dict[str, str]:
         )
     elif label == _A_BYTE:
         advice = (
-            f"Label {label} is mostly a mark for 'ignore', as masks have it, or a byte of an image that was read as a label: "
-            "leave those pixels out of the loss, or read the records in the layout in which they were written."
+            f"Label {label} is mostly a mark for 'ignore', as masks have it, or a byte of an image that was read as a "
+            "label: leave those pixels out of the loss, or read the records in the layout in which they were written."
         )
     else:
         valid = f"0..{classes - 1}" if classes > 1 else "0"
