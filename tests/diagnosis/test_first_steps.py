@@ -22,7 +22,7 @@ def first_step(*lines: str) -> str:
         ("TypeError: __init__() got an unexpected keyword argument 'serialized_options'", "--upgrade protobuf"),
         ("ImportError: /lib/libm.so.6: version `GLIBC_2.29' not found (required by /x/a.so)", "a newer distribution"),
         (
-            "ImportError: /opt/miniconda3/envs/a/lib/libstdc++.so.6: version `GLIBCXX_3.4.30' not found (required by a)",
+            "ImportError: /opt/conda/envs/a/lib/libstdc++.so.6: version `GLIBCXX_3.4.30' not found (required by a)",
             "conda install -c conda-forge",
         ),
         ("OSError: libcuda.so.1: file too short", "--gpus all"),
