@@ -168,7 +168,7 @@ def step(do: str, **more: Any) -> dict[str, Any]:
 def test_a_fix_is_filled_with_what_was_caught_and_what_follows_from_it() -> None:
     fix = [step("Label {label}: {label_advice}", otherwise="Map the labels.", run="grep {label} labels.txt")]
     (filled,) = first("label 12 of [0, 10)", fix=fix).fix
-    assert filled.do.startswith("Label 12: Label 12 needs a last layer of at least 13 units")
+    assert filled.do.startswith("Label 12: Label 12 is outside the classes of the last layer")
     assert filled.run == "grep 12 labels.txt"
 
 

@@ -140,7 +140,17 @@ def test_what_is_left_of_an_axis_under_a_window() -> None:
     filled = calculate({"input_size": "2", "kernel_size": "5"}, Memory())
     assert filled["output_size"] == "-2"
     assert "(2 - 5) // 1 + 1 = -2" in filled["window_advice"]
-    assert "leaves at least 5" in filled["window_advice"]
+    assert "Feed the image size that the model was made for" in filled["window_advice"]
+
+
+def test_a_side_as_long_as_an_image_has_channels_is_in_the_wrong_place() -> None:
+    words = advice("window_advice", input_size="1", kernel_size="2", full_shape="?,1,148,32")
+    assert words.startswith("In [?,1,148,32] one side of the image is 1, which looks like its channels")
+
+
+def test_without_the_shape_the_order_of_the_axes_is_only_a_possibility() -> None:
+    assert "If 3 is the number of channels" in advice("window_advice", input_size="3", kernel_size="5")
+    assert "channels" not in advice("window_advice", input_size="5", kernel_size="8")
 
 
 @pytest.mark.parametrize(
@@ -158,7 +168,7 @@ def test_the_output_of_a_valid_convolution_or_pool(size: int, kernel: int, strid
         ("1", "3", "grayscale_to_rgb"),
         ("3", "1", "rgb_to_grayscale"),
         ("4", "1", "channels=1"),
-        ("3", "64", "the layers in between were skipped"),
+        ("3", "64", "feed the tensor that this layer was built for"),
         ("32", "64", "The input has 32 channels and the filter was built for 64"),
     ],
 )
@@ -178,7 +188,7 @@ def test_channels_show_which_picture_was_meant(have: str, want: str, words: str)
         ("3", "4", "", "One axis is missing: "),
         ("2", "3", "(28, 28)", "One axis is missing in (28, 28)"),
         ("2", "4", "(10, 28)", "2 dimensions came in (10, 28) where 4 were expected: reshape"),
-        ("5", "4", "(1, 1, 28, 28, 3)", "an axis was added twice, or Flatten is missing"),
+        ("5", "4", "(1, 1, 28, 28, 3)", "leave the batch out of input_shape"),
     ],
 )
 def test_rank_shows_which_axis_is_missing_or_too_many(have: str, want: str, shape: str, words: str) -> None:
@@ -190,14 +200,30 @@ def test_rank_shows_which_axis_is_missing_or_too_many(have: str, want: str, shap
 
 def test_dtype_names_the_input_and_the_cast_in_the_words_of_python() -> None:
     words = advice("dtype_advice", have_dtype="double", want_dtype="float", op="MatMul", input_number="1")
-    assert words == (
-        "Input 1 of MatMul is float64 where float32 is wanted: tf.cast(x, tf.float32), or make both tf.float32."
-    )
+    assert words == "Input 1 of MatMul is float64 where float32 is wanted: cast it with tf.cast(x, tf.float32)."
 
 
 def test_dtype_without_a_number_speaks_of_the_input() -> None:
     words = advice("dtype_advice", have_dtype="int32", want_dtype="half")
-    assert words.startswith("The input is int32 where float16 is wanted: tf.cast(x, tf.float16)")
+    assert words == (
+        "The input is int32 where float16 is wanted: cast it with tf.cast(x, tf.float16), or keep both at tf.float32."
+    )
+
+
+@pytest.mark.parametrize(
+    ("have", "want", "words"),
+    [
+        ("string", "float32", "tf.strings.to_number(x, tf.float32)"),
+        ("int32", "string", "tf.strings.as_string(x)"),
+        ("float32_ref", "int32", "The input is float32 where int32 is wanted"),
+    ],
+)
+def test_text_becomes_numbers_in_other_ways_than_by_a_cast(have: str, want: str, words: str) -> None:
+    assert words in advice("dtype_advice", have_dtype=have, want_dtype=want)
+
+
+def test_no_cast_makes_a_handle() -> None:
+    assert "dtype_advice" not in calculate({"have_dtype": "float", "want_dtype": "resource"}, Memory())
 
 
 # labels and indices
@@ -205,12 +231,20 @@ def test_dtype_without_a_number_speaks_of_the_input() -> None:
 
 def test_a_label_beyond_the_classes_gives_the_units_that_it_needs() -> None:
     words = advice("label_advice", label="12", classes="10")
-    assert words == "Label 12 needs a last layer of at least 13 units (it has 10), or labels mapped to 0..9."
+    assert words.startswith("Label 12 is outside the classes of the last layer, which has 10: map or drop the labels")
+    assert words.endswith("or give the layer 13 units.")
+
+
+def test_a_label_of_255_is_a_mark_or_a_byte() -> None:
+    assert advice("label_advice", label="255", classes="10").startswith("Label 255 is mostly a mark for 'ignore'")
 
 
 def test_a_label_equal_to_the_number_of_classes_is_counted_from_one() -> None:
     words = advice("label_advice", label="10", classes="10")
-    assert words == "Labels run from 1 to 10: subtract 1 from them, or give the last layer 11 units."
+    assert words == (
+        "Label 10 is one past the last of 10 classes: subtract 1 from labels that start at 1, or give the last layer "
+        "11 units."
+    )
 
 
 def test_a_negative_label_is_a_mark_for_no_label() -> None:
@@ -229,6 +263,12 @@ def test_an_index_gives_the_size_that_the_table_needs(index: str, words: str) ->
     assert advice("index_advice", index=index, table_size="1000").startswith(words)
 
 
+def test_an_index_that_is_its_own_place_counts_the_words_of_a_text() -> None:
+    words = advice("index_advice", index="529", table_size="512", position="529")
+    assert words.endswith("truncate or split texts to 512 tokens.")
+    assert advice("index_advice", index="10", table_size="10", position="10").startswith("Index 10 is one past the end")
+
+
 # matrix products
 
 
@@ -237,7 +277,12 @@ def test_an_index_gives_the_size_that_the_table_needs(index: str, words: str) ->
     [
         ("3,4", "2,4", " They are with transpose_b=True."),
         ("4,3", "4,2", " They are with transpose_a=True."),
-        ("3,4", "5,6", ""),
+        (
+            "3,4",
+            "5,6",
+            " If the right one is a layer's weight, feed it the 5 features that it was built or trained for, or build "
+            "the layer for 4.",
+        ),
     ],
 )
 def test_a_product_names_the_inner_sizes_and_the_transpose_that_would_help(left: str, right: str, hint: str) -> None:
@@ -293,7 +338,7 @@ def test_labels_and_outputs_show_the_loss_or_the_last_layer_that_was_meant(
     ("one", "other", "words"),
     [
         ("32,10", "20,10", "the smaller is mostly the short last batch"),
-        ("64", "32,2", "the same values, once flattened"),
+        ("64", "32,2", "hold equally many values, once flattened"),
         ("8,16", "8,12", "differ in axis 1 (counted from 0)"),
         ("4,8", "4,8,3", "[4,8] has 2 axes and [4,8,3] has 3"),
     ],

@@ -8,7 +8,7 @@ import pytest
 from building import crash_of, signature_data
 
 from triage.crash import Crash, Environment, Process, Program, ProgramReason, PythonException, PythonFrame
-from triage.diagnosis.advice import holding
+from triage.diagnosis.advice import fix_steps, holding
 from triage.knowledge.signature import parse_signature
 
 EVERYBODY = {"do": "Wait.", "risk": "low", "verify": "it passes"}
@@ -70,3 +70,10 @@ def test_a_step_for_those_whose_log_has_a_certain_line() -> None:
     crash = with_framework(None)
     assert is_shown({"seen": "took-it"}, crash, "took-it")
     assert not is_shown({"seen": "took-it"}, crash, "other")
+
+
+def test_a_step_that_comes_to_the_same_as_an_earlier_one_is_told_once() -> None:
+    for_one = {"do": "Take {version}.", "otherwise": "Wait.", "risk": "low", "verify": "it passes"}
+    fix = parse_signature("host/one", "triage", signature_data(fix=[for_one, EVERYBODY])).fix
+    assert [step.do for step in fix_steps(fix, {}, {}, Crash())] == ["Wait."]
+    assert [step.do for step in fix_steps(fix, {"version": "2"}, {}, Crash())] == ["Take 2.", "Wait."]

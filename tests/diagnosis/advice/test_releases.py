@@ -121,3 +121,7 @@ def test_a_command_for_another_system_is_not_shown() -> None:
     assert command_for({"linux": "df -h"}, "windows") is None
     assert command_for({"linux": "df -h", "windows": "dir"}, "windows") == "dir"
     assert command_for({"otherwise": "pip list"}, "macos") == "pip list"
+
+
+def test_a_program_of_tensorflow_1_stays_with_1_where_a_release_of_it_knows_the_card() -> None:
+    assert _fit("1.10.0", os="linux", gpus=("GeForce RTX 2080 Ti",))["card_pin"] == ">=1.13,<2"

@@ -71,10 +71,17 @@ def values_for(fixes: tuple[Fix, ...], caught: Mapping[str, str], crash: Crash, 
 def fix_steps(
     fixes: tuple[Fix, ...], values: Mapping[str, str], caught: Mapping[str, str], crash: Crash
 ) -> tuple[FixStep, ...]:
-    """The steps in order, without those that need an unknown value and have no wording that does without it."""
+    """The steps in order, without those that need an unknown value and have no wording that does without it.
+
+    A step for one framework may come to the same as the one for everybody; it is told once.
+    """
     # Words of a log may appear in a sentence, but in a command only if a shell reads them as one plain word.
     safe = {name: text for name, text in values.items() if name not in caught or re.fullmatch(_A_WORD, text)}
-    return tuple(step for fix in fixes if (step := _step(fix, values, safe, crash)))
+    told: dict[tuple[str, str | None], FixStep] = {}
+    for fix in fixes:
+        if step := _step(fix, values, safe, crash):
+            told.setdefault((step.do, step.run), step)
+    return tuple(told.values())
 
 
 def command_for(run: Mapping[str, str], system: str | None) -> str | None:

@@ -117,15 +117,34 @@ def _limit(values: Values) -> int | None:
     return digits.scaled(match[1], 1024 ** (" KMGTP".index(match[2]) if match[2] else 0))
 
 
+# How many channels images have, and how much longer than that a side is at least.
+_CHANNEL_COUNTS = (1, 2, 3, 4)
+_ANOTHER_SIDE = 8
+
+
 def _window(values: Values, memory: Memory) -> dict[str, str]:
     """The output size of a VALID convolution or pool, and the smallest input that gives any output."""
     size, kernel = _count(values["input_size"]), _count(values["kernel_size"])
     stride = max(1, _count(values.get("stride") or "1"))
     left = (size - kernel) // stride + 1
+    sides = [n for n in _axes(values.get("full_shape", "")) if n]
+    if size in _CHANNEL_COUNTS and sides and max(sides) >= _ANOTHER_SIDE * size:
+        shape = values["full_shape"]
+        advice = (
+            f"In [{shape}] one side of the image is {size}, which looks like its channels: the axes are in the other "
+            "order. Give the shape as (height, width, channels), or set image_data_format (data_format) to the order "
+            "that the data has."
+        )
+        return {"output_size": str(left), "window_advice": advice}
     advice = (
         f"Only {size} is left of this axis for a window of {kernel}: ({size} - {kernel}) // {stride} + 1 = {left}. "
-        f"Feed an input that leaves at least {kernel}, take a smaller window, or use padding='same'."
+        f"Feed the image size that the model was made for, take a smaller window, or use padding='same'."
     )
+    if size in _CHANNEL_COUNTS:
+        advice += (
+            f" If {size} is the number of channels, the axes are in the other order: set image_data_format "
+            "(data_format) to the order that the data has."
+        )
     return {"output_size": str(left), "window_advice": advice}
 
 
@@ -143,11 +162,15 @@ def _channels(values: Values, memory: Memory) -> dict[str, str]:
     if (have, want) in _CHANNELS:
         advice = _CHANNELS[have, want]
     elif have == 3:
-        advice = f"A raw colour image reaches a filter for {want} channels: the layers in between were skipped."
+        advice = (
+            f"The input has 3 channels, as a colour image has, and the filter was built for {want}: feed the tensor "
+            "that this layer was built for, or build the layer for 3 channels."
+        )
     else:
         advice = (
-            f"The input has {have} channels and the filter was built for {want}: check data_format (channels first "
-            "or last) and which layer feeds this one."
+            f"The input has {have} channels and the filter was built for {want}: bring the input to {want} channels, "
+            f"or build the model for {have} (input_shape=(height, width, {have}), without pretrained weights). If one "
+            "of the two is a height or width, the axes are in the other order (data_format)."
         )
     return {"channels_advice": advice}
 
@@ -166,7 +189,8 @@ def _rank(values: Values, memory: Memory) -> dict[str, str]:
         )
     elif want < have:
         advice = (
-            f"{have} dimensions came{seen} where {want} were expected: an axis was added twice, or Flatten is missing."
+            f"{have} dimensions came{seen} where {want} were expected: leave the batch out of input_shape, which Keras "
+            "adds itself, and do not add a batch axis to data that has one."
         )
     else:
         advice = f"{have} dimensions came{seen} where {want} were expected: reshape to (batch, ..., channels)."
@@ -180,13 +204,32 @@ def _last_dimension(shape: str) -> int | None:
 
 def _dtype(values: Values, memory: Memory) -> dict[str, str]:
     """Which input to cast to which type."""
-    want = _PYTHON_TYPES.get(values["want_dtype"], values["want_dtype"])
-    have = _PYTHON_TYPES.get(values["have_dtype"], values["have_dtype"])
+    want, have = (_type_name(values[name]) for name in ("want_dtype", "have_dtype"))
     op = values.get("op", "the op")
     which = f"Input {values['input_number']} of {op}" if values.get("input_number") else "The input"
-    return {
-        "dtype_advice": f"{which} is {have} where {want} is wanted: tf.cast(x, tf.{want}), or make both tf.float32."
-    }
+    if {want, have} & _NO_NUMBERS:
+        return {}
+    if want == "string":
+        cure = "tf.strings.as_string(x) makes text of it"
+    elif have == "string":
+        cure = f"tf.strings.to_number(x, tf.{want}) makes numbers of it"
+    else:
+        cure = f"cast it with tf.cast(x, tf.{want})"
+        cure += "" if want == "float32" or "float" not in want else ", or keep both at tf.float32"
+    return {"dtype_advice": f"{which} is {have} where {want} is wanted: {cure}."}
+
+
+# Handles, which no cast makes of anything or of which it makes anything.
+_NO_NUMBERS = frozenset({"resource", "variant"})
+
+
+def _type_name(name: str) -> str:
+    """The type as TensorFlow's Python calls it; TensorFlow 1 writes float32_ref for a variable's."""
+    plain = name.removesuffix("_ref")
+    return _PYTHON_TYPES.get(plain, plain)
+
+
+_A_BYTE = 255
 
 
 def _label(values: Values, memory: Memory) -> dict[str, str]:
@@ -195,13 +238,26 @@ def _label(values: Values, memory: Memory) -> dict[str, str]:
     if label < 0:
         advice = f"Label {label} is a mark for 'no label' that is still in the data: drop those rows or map them."
     elif label == classes:
-        advice = f"Labels run from 1 to {classes}: subtract 1 from them, or give the last layer {classes + 1} units."
-    else:
         advice = (
-            f"Label {label} needs a last layer of at least {label + 1} units (it has {classes}), or labels mapped to "
-            f"0..{classes - 1}."
+            f"Label {label} is one past the last of {classes} classes: subtract 1 from labels that start at 1, or give "
+            f"the last layer {classes + 1} units."
+        )
+    elif label == _A_BYTE:
+        advice = (
+            f"Label {label} is mostly a mark for 'ignore', as masks have it, or a byte of an image that was read as a "
+            "label: leave those pixels out of the loss, or read the records in the layout in which they were written."
+        )
+    else:
+        valid = f"0..{classes - 1}" if classes > 1 else "0"
+        advice = (
+            f"Label {label} is outside the classes of the last layer, which has {classes}: map or drop the labels "
+            f"other than {valid}, in the validation data too, or give the layer {label + 1} units."
         )
     return {"label_advice": advice}
+
+
+# Tables of positions are longer than this; shorter ones hold something else.
+_SHORTEST_TEXT = 64
 
 
 def _index(values: Values, memory: Memory) -> dict[str, str]:
@@ -209,6 +265,11 @@ def _index(values: Values, memory: Memory) -> dict[str, str]:
     index, size = _count(values["index"]), _count(values["table_size"])
     if index < 0:
         advice = f"Index {index} is negative: a mark for 'missing' is still in the data; map it to a row of its own."
+    elif values.get("position") == values["index"] and size >= _SHORTEST_TEXT:
+        advice = (
+            f"Index {index} stands at place {index}, so it counts the words of a text that is longer than the {size} "
+            f"for which the model has positions: truncate or split texts to {size} tokens."
+        )
     elif index == size:
         advice = f"Index {index} is one past the end: ids start at 0, so the table needs {size + 1} rows."
     else:
@@ -228,6 +289,11 @@ def _product(values: Values, memory: Memory) -> dict[str, str]:
         advice += " They are with transpose_b=True."
     elif left[-2] == inner[1]:
         advice += " They are with transpose_a=True."
+    else:
+        advice += (
+            f" If the right one is a layer's weight, feed it the {inner[1]} features that it was built or trained for, "
+            f"or build the layer for {inner[0]}."
+        )
     return {"product_advice": advice}
 
 
@@ -299,15 +365,28 @@ def _pair_advice(one: str, other: str) -> str | None:
     if len(left) != len(right):
         flat, full = sorted((left, right), key=len)
         if len(flat) == 1 and math.prod(n or 0 for n in full) == flat[0]:
-            return f"[{one}] and [{other}] are the same values, once flattened: reshape one of them like the other."
-        return f"[{one}] has {len(left)} axes and [{other}] has {len(right)}: one was dropped or added on the way."
+            return (
+                f"[{one}] and [{other}] hold equally many values, once flattened: reshape one of them like the other, "
+                "or take the loss and the metric that are made for this output."
+            )
+        return (
+            f"[{one}] has {len(left)} axes and [{other}] has {len(right)}: add the missing axis with x[..., None], or "
+            "take the other away with tf.squeeze, before the two meet."
+        )
     unequal = [n for n, (a, b) in enumerate(zip(left, right, strict=True)) if a != b and 1 not in (a, b)]
     if unequal == [0]:
-        return f"Only the first sizes differ, {left[0]} and {right[0]}: the smaller is mostly the short last batch."
+        return (
+            f"Only the first sizes differ, {left[0]} and {right[0]}; the smaller is mostly the short last batch. Drop "
+            "it with dataset.batch(n, drop_remainder=True) or a number of samples that the batch divides, or take the "
+            "batch from tf.shape(x)[0] instead of a constant."
+        )
     if not unequal:
         return None
     axes = " and ".join(str(n) for n in unequal)
-    return f"[{one}] and [{other}] differ in axis {axes} (counted from 0): each pair must be equal or hold a 1."
+    return (
+        f"[{one}] and [{other}] differ in axis {axes} (counted from 0): bring both to one size there, by cutting or "
+        "padding, or by the setting that limits the shorter one."
+    )
 
 
 def _axes(shape: str) -> list[int | None]:

@@ -231,6 +231,9 @@ def _card(minor: str | None, environment: Environment, tables: Tables) -> dict[s
         return {}
     advice = f"{known}, and TensorFlow {first} the first built with that{this}."
     last_windows = next(r["release"] for r in builds if r.get("windows"))
+    # A program for TensorFlow 1 does not run with 2.
+    if minor and minor.startswith("1.") and first.startswith("1."):
+        return {"card_advice": advice, "card_pin": f">={first},<2"}
     if environment.os != "windows":
         return {"card_advice": advice, "card_pin": f">={first}"}
     if order(first) > order(last_windows):

@@ -119,6 +119,7 @@ _WRITTEN: tuple[_Row, ...] = (
             "uninitialized value",
             "'predict_",
             "module 'tensorflow",
+            "Failed to get convolution algorithm",
         ),
         r"\w+Error \(see above for traceback\)|\bConcatOp : |Received a label value of \S+ which is outside the valid"
         r"|\(op: '\w+'\) with input shapes|Assign requires shapes of both tensors|Input to reshape is a tensor with \d"
@@ -128,7 +129,8 @@ _WRITTEN: tuple[_Row, ...] = (
         r"|has DataType \w+ not in list of allowed values|\bKey \S+ not found in checkpoint"
         r"|The Session graph is empty\.|Attempting to use uninitialized value \w"
         r"|'(?:Sequential|Functional|Model)' object has no attribute 'predict_(?:classes|proba)'"
-        r"|module 'tensorflow(?:\.[\w.]+)?' has no attribute",
+        r"|module 'tensorflow(?:\.[\w.]+)?' has no attribute"
+        r"|Failed to get convolution algorithm\. This is probably because cuDNN",
     ),
     (
         "jax",
