@@ -39,13 +39,41 @@ def assert_refused(directory: Path, words: str, at: str, instead: str, **changes
 
 def test_our_own_pack_has_no_problem() -> None:
     result = lint_packs()
-    assert [str(problem) for problem in result.problems] == []
+    assert [str(problem) for problem in result.problems if not problem.warning] == []
     assert result.signatures > 0
     assert result.not_checked == ()
 
 
 def test_a_flawless_signature_has_no_problem(tmp_path: Path) -> None:
     assert problems_of(tmp_path) == []
+
+
+LOOK = {"do": "See which driver is installed.", "run": "nvidia-smi", "risk": "low", "verify": "you know it"}
+ACT = {"do": "Update the driver.", "risk": "low", "verify": "the program runs"}
+
+
+def test_a_first_step_that_only_looks(tmp_path: Path) -> None:
+    (problem,) = problems_of(tmp_path, fix=[LOOK, ACT])
+    assert problem.what == "the first step only looks"
+    assert "the step that acts before it" in problem.instead
+    assert problem.line == line_with(tmp_path / "house" / f"{SLUG}.yaml", "do: See")
+
+
+def test_the_first_step_of_some_people_only_looks(tmp_path: Path) -> None:
+    act = {**ACT, "for": {"os": ["linux", "macos"]}}
+    (problem,) = problems_of(tmp_path, fix=[act, LOOK])
+    assert problem.what == "the first step (windows) only looks"
+
+
+def test_a_look_that_must_come_first_says_why(tmp_path: Path) -> None:
+    assert problems_of(tmp_path, fix=[{**LOOK, "look_first": "two drivers fail alike"}, ACT]) == []
+    (problem,) = problems_of(tmp_path / "acting", fix=[{**ACT, "look_first": "two drivers fail alike"}])
+    assert problem.what == "'look_first' on a step that acts"
+
+
+def test_people_for_whom_no_step_holds(tmp_path: Path) -> None:
+    (problem,) = problems_of(tmp_path, fix=[{**ACT, "for": {"os": ["linux", "macos"]}}])
+    assert problem.what == "no step holds (windows)"
 
 
 def test_an_unknown_cause(tmp_path: Path) -> None:

@@ -89,9 +89,15 @@ def lint_command(directories: tuple[str, ...]) -> None:
         click.echo(str(problem))
     for text in result.not_checked:
         click.echo(f"not checked: {text}")
-    count = len(result.problems)
-    note(f"{result.signatures} signatures, {count or 'no'} problem{'s' if count != 1 else ''}.")
-    sys.exit(1 if result.problems else 0)
+    warnings = sum(problem.warning for problem in result.problems)
+    count = len(result.problems) - warnings
+    warned = f", {_counted(warnings, 'warning')}" if warnings else ""
+    note(f"{result.signatures} signatures, {_counted(count, 'problem')}{warned}.")
+    sys.exit(1 if count else 0)
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count or 'no'} {what}{'s' if count != 1 else ''}"
 
 
 @command.command("test")

@@ -15,7 +15,8 @@ from triage.knowledge.complexity import exponential
 from triage.knowledge.database import Knowledge
 from triage.knowledge.pack import NOTICES, PARTS, PackData, Problem
 from triage.knowledge.pack_files import line_of
-from triage.knowledge.signature import Signature, is_of_frameworks
+from triage.knowledge.signature import Person, Signature, is_of_frameworks
+from triage.knowledge.steps import first_steps, only_looks
 
 LEAST_LITERAL = 4
 LONGEST_LINE = 120
@@ -88,6 +89,8 @@ def lint(
         ]
         found += _healthy_problems(signature, healthy)
         problems += [_place(pack, signature.id, *entry) for entry in found]
+        looking = (_place(pack, signature.id, *entry) for entry in _first_step_problems(signature))
+        problems += [problem._replace(warning=True) for problem in looking]
     problems += _duplicates(pack, own)
     problems += _table_problems(pack, knowledge)
     problems += _part_problems(pack, knowledge)
@@ -267,6 +270,27 @@ def _command_problems(signature: Signature) -> Iterator[_Entry]:
                 "cmd does not take single quotes as quotes",
                 "double quotes around an argument",
             )
+
+
+def _first_step_problems(signature: Signature) -> Iterator[_Entry]:
+    """People who would be told to look before anything that could help them, and people who are told nothing."""
+    for number, person, seen in first_steps(signature):
+        who = _in_words(person, seen)
+        if number is None:
+            yield ("fix",), f"no step holds{who}", "a step for everybody"
+        elif only_looks(signature.fix[number]) and not signature.fix[number].look_first:
+            instead = "the step that acts before it, or look_first: why nothing can be done without looking"
+            yield ("fix", number), f"the first step{who} only looks", instead
+    for number, fix in enumerate(signature.fix):
+        if fix.look_first and not only_looks(fix):
+            yield ("fix", number, "look_first"), "'look_first' on a step that acts", "the step without it"
+
+
+def _in_words(person: Person, seen: Collection[str]) -> str:
+    known = [person.framework and f"{person.framework} {person.version or ''}".strip(), person.os]
+    known += [None if person.own_code is None else "own code" if person.own_code else "another's code"]
+    told = [*filter(None, known), *(f"{clue} seen" for clue in sorted(seen))]
+    return f" ({', '.join(told)})" if told else ""
 
 
 def _install_problems(signature: Signature, from_tables: Collection[str]) -> Iterator[_Entry]:

@@ -16,16 +16,18 @@ NOTICES = "notices"
 
 
 class Problem(NamedTuple):
-    """Something wrong in a pack: where, what, and what to write instead."""
+    """Something wrong in a pack: where, what, and what to write instead. A warning refuses nothing."""
 
     file: str
     line: int | None
     what: str
     instead: str = ""
+    warning: bool = False
 
     def __str__(self) -> str:
         place = f"{self.file}:{self.line}" if self.line else self.file
-        return f"{place}: {self.what}" + (f"; write {self.instead}" if self.instead else "")
+        what = f"warning: {self.what}" if self.warning else self.what
+        return f"{place}: {what}" + (f"; write {self.instead}" if self.instead else "")
 
 
 class PackData(NamedTuple):

@@ -87,6 +87,7 @@ _OF_FIXES: dict[str, _Form] = {
     "risk": _described("What it may break.", _one_of(signature.RISKS)),
     "verify": _described("How the person sees that it helped.", _TEXT),
     "if_not": _described("What it means if it did not help, and what to try then.", _TEXT),
+    "look_first": _described("Why nothing can be done before looking, for a first step that only looks.", _TEXT),
 }
 _EXAMPLE: _Form = {
     "anyOf": [

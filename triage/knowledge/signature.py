@@ -1,12 +1,12 @@
 """The signature model: one way in which a cause shows, as its YAML file has it."""
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import Any, Literal, NamedTuple, get_args
 
 from triage import crash
 from triage.clues import parse_clue
 from triage.clues.interface import Clue, SignatureError
-from triage.clues.versions import range_complaints
+from triage.clues.versions import in_range, range_complaints
 from triage.crash import Framework, Grade, Risk
 
 GRADES: tuple[Grade, ...] = get_args(Grade)
@@ -18,10 +18,19 @@ FRAMEWORKS: tuple[Framework | Literal["any"], ...] = (*crash.FRAMEWORKS, ANY)
 # Causes that are a framework's own defect or interface: where they show is seldom telling by itself.
 _OF_FRAMEWORKS = ("native.tf-bug", "native.check-failed", "native.custom-op-", "api.", "shape.", "dtype.")
 RUN_FIELDS = (*SYSTEMS, "default", "otherwise")
-FIX_FIELDS = ("do", "for", "otherwise", "run", "risk", "verify", "if_not")
+FIX_FIELDS = ("do", "for", "otherwise", "run", "risk", "verify", "if_not", "look_first")
 AUDIENCE_FIELDS = ("framework", "versions", "os", "own_code", "seen")
 FIELDS = ("title", "cause", "grade", "applies", "clues", "against", "fix", "confirm", "sources", "tests", "note")
 REQUIRED = ("title", "cause", "grade", "clues", "fix", "sources", "tests")
+
+
+class Person(NamedTuple):
+    """What is known of the person with the crash; None where it is not."""
+
+    framework: Framework | None
+    version: str | None
+    os: str | None
+    own_code: bool | None
 
 
 class Audience(NamedTuple):
@@ -37,6 +46,21 @@ class Audience(NamedTuple):
     own_code: bool | None = None
     seen: str | None = None
 
+    def holds_for(self, person: Person, seen: Container[str]) -> bool:
+        """Whether a step is for this person; `seen` are the ids of the clues that were found.
+
+        An unknown version or system rules nothing out; a framework must be shown, because most programs have none.
+        """
+        if self.frameworks and person.framework not in self.frameworks:
+            return False
+        if self.versions and person.version is not None and not in_range(person.version, self.versions):
+            return False
+        if self.os and person.os and person.os not in self.os:
+            return False
+        if self.own_code is not None and person.own_code is not None and self.own_code != person.own_code:
+            return False
+        return self.seen is None or self.seen in seen
+
 
 EVERYBODY = Audience()
 
@@ -45,7 +69,8 @@ class Fix(NamedTuple):
     """A step as written. `do` may hold {placeholders}; `otherwise` is the text for when they cannot be filled.
 
     `run` has a command per system, `default` for systems without their own, and `otherwise` without placeholders for
-    when they cannot be filled. `if_not` says what it means if the step did not help.
+    when they cannot be filled. `if_not` says what it means if the step did not help. `look_first` is the reason why
+    nothing can be done before somebody has looked, for a first step that only looks.
     """
 
     do: str
@@ -55,6 +80,7 @@ class Fix(NamedTuple):
     verify: str
     if_not: str | None = None
     audience: Audience = EVERYBODY
+    look_first: str | None = None
 
 
 class ExampleLog(NamedTuple):
@@ -175,6 +201,7 @@ def _fix(data: Any, path: tuple[str | int, ...]) -> Fix:
         verify=str(data["verify"]),
         if_not=data.get("if_not"),
         audience=_audience(data.get("for"), (*path, "for")),
+        look_first=data.get("look_first"),
     )
 
 

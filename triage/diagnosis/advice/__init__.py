@@ -8,12 +8,11 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Mapping
 
-from triage.clues.versions import in_range
 from triage.crash import Command, Crash
 from triage.diagnosis.advice.arithmetic import calculate
 from triage.frames import in_own_code
 from triage.knowledge.database import Knowledge
-from triage.knowledge.signature import Audience, Fix
+from triage.knowledge.signature import Fix, Person
 from triage.phrases import Phrase, fill, placeholders, quoting
 from triage.report import FixStep
 
@@ -27,24 +26,10 @@ _A_WORD = r"[A-Za-z0-9_][\w.+-]*"
 
 def holding(fixes: tuple[Fix, ...], seen: Container[str], crash: Crash) -> tuple[Fix, ...]:
     """The steps that hold for this person; `seen` are the ids of the clues that were found."""
-    return tuple(fix for fix in fixes if _holds(fix.audience, seen, crash))
-
-
-def _holds(audience: Audience, seen: Container[str], crash: Crash) -> bool:
-    """Whether a step is for this person. An unknown version or system rules nothing out; a framework must be shown,
-    because most programs have none."""
     framework = crash.program.framework if crash.program else None
-    if audience.frameworks and framework not in audience.frameworks:
-        return False
-    if audience.versions and framework:
-        version = crash.environment.package(_PACKAGES.get(framework, framework))
-        if version is not None and not in_range(version, audience.versions):
-            return False
-    if audience.os and crash.environment.os and crash.environment.os not in audience.os:
-        return False
-    if audience.own_code is not None and (own := in_own_code(crash)) is not None and own != audience.own_code:
-        return False
-    return audience.seen is None or audience.seen in seen
+    version = crash.environment.package(_PACKAGES.get(framework, framework)) if framework else None
+    person = Person(framework, version, crash.environment.os, in_own_code(crash))
+    return tuple(fix for fix in fixes if fix.audience.holds_for(person, seen))
 
 
 def values_for(fixes: tuple[Fix, ...], caught: Mapping[str, str], crash: Crash, knowledge: Knowledge) -> dict[str, str]:

@@ -1,0 +1,146 @@
+"""Which steps of a fix act and which only look, and which step each person would see first.
+
+A step that only looks cures nobody. It belongs after the first one that acts, or into that one's `verify`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from triage.clues.versions import order
+from triage.crash import Framework
+from triage.knowledge.signature import SYSTEMS, Fix, Person, Signature
+
+
+def _words(*lines: str) -> frozenset[str]:
+    return frozenset(word for line in lines for word in line.split())
+
+
+# What a sentence that only looks tells the person to do.
+_LOOKING = _words(
+    "check compare count decode find follow go list look measure note paste print read search see show suspect test",
+    "verify watch",
+)
+# These look or act: the command that comes with them decides.
+_EITHER = _words("get have let repeat run try")
+# What a sentence that changes something tells the person to do.
+_ACTING = _words(
+    "activate add align allow avoid bound break build bring call cap cast catch change choose clear clip close compile",
+    "compute configure convert copy correct create cut define delete detach disable divide do drop empty enable end",
+    "exchange export feed fetch fill filter finish fit fix format free freeze give guard hand hold import increase",
+    "initialise initialize install join keep leave lift limit link load lower make map mark mask mount move normalise",
+    "normalize open pad pass pin point prefer preload process put raise rebuild reduce register reinstall release",
+    "remove rename repair replace report request reset reshape resize restart restore return rewrite save scale send",
+    "set shorten shrink shut skip specify split spread squeeze start stay stop store subclass swap switch take tell",
+    "train transpose turn undo uninstall unset update upgrade use wait widen wrap write",
+)
+# Where one thing to do ends and the next may begin, and what may stand before its verb: On Linux let …, If …, use …
+_CLAUSES = re.compile(r"[.;:] |, ")
+_BEFORE_VERBS = re.compile(r"(?:(?:or|then|and|so|also|otherwise|meanwhile|instead|on \w+) )+", re.IGNORECASE)
+# Programs that change nothing, whatever they are told.
+_LOOKERS = _words(
+    "cat certutil compute-sanitizer cuda-memcheck df dir dmesg dumpbin echo egrep file find findstr free gdb grep head",
+    "htop journalctl ldd ls lscpu lsof lspci netstat nm nproc otool printenv ps quota sacct seff sha256sum shasum sort",
+    "ss stat strings systeminfo tail tasklist top typeperf uname uniq valgrind vm_stat vmstat wc where which",
+)
+# Programs that change nothing when they are told this.
+_ASKED = re.compile(
+    r"\S+ --?(?:version|info)"
+    r"|python -V|python -c \"(?:import|from) .*print.*"
+    r"|python -m (?:site|sysconfig|torch\.utils\.collect_env|py_compile)\b.*"
+    r"|(?:python -m )?pip (?:list|show|check|debug|index|inspect|freeze)\b.*|conda (?:list|info)\b.*"
+    r"|python (?:-X \w+ (?:-\w )?|-m (?:pdb|trace) )SCRIPT.*|python -m pdb .*"
+    r"|triage (?:run|analyze|doctor|explain|attach)\b.*"
+    r"|nvidia-smi(?: (?:-q|-L|--query|topo)\b.*)?|ldconfig -p|ulimit(?: -\w)?|set [A-Z_]+|sysctl (?:-a|-n \S+|hw\S*)"
+    r"|powershell -Command \"\(?Get-.*|npm (?:ls|view) .*|kubectl (?:describe|logs|get) .*"
+    r"|docker (?:inspect|logs|stats) .*|scontrol show .*|mount|env"
+)
+# Settings that make a program talk, or fail where the mistake is, and cure nothing.
+_TALKATIVE = _words(
+    "CUDA_LAUNCH_BLOCKING DYLD_PRINT_LIBRARIES DOTNET_DbgEnableMiniDump DOTNET_DbgMiniDumpType GOTRACEBACK",
+    "HYDRA_FULL_ERROR JAX_CHECK_TRACER_LEAKS JAX_DEBUG_NANS JAX_DISABLE_JIT JAX_TRACEBACK_FILTERING LD_DEBUG",
+    "MALLOC_CHECK_ MXNET_ENGINE_TYPE NCCL_DEBUG NCCL_DEBUG_SUBSYS PYTHONFAULTHANDLER PYTHONMALLOC PYTHONUNBUFFERED",
+    "QT_DEBUG_PLUGINS RUST_BACKTRACE TF_CPP_MAX_VLOG_LEVEL TF_CPP_MIN_LOG_LEVEL TF_CPP_VMODULE TORCH_DISTRIBUTED_DEBUG",
+    "TORCH_LOGS TORCH_SHOW_CPP_STACKTRACES",
+)
+# Quoted arguments are kept whole; between the others, && and ; and | end a command.
+_PARTS = re.compile(r"""(?:"[^"]*"|'[^']*'|[^&|;])+""")
+_SETTING = re.compile(r"([A-Z_][A-Za-z0-9_]*)=\S* ")
+
+
+def only_looks(fix: Fix) -> bool:
+    """Whether a step begins with a look: the first thing that it tells the person to do changes nothing."""
+    for clause in _CLAUSES.split(fix.otherwise or fix.do):
+        verb = _BEFORE_VERBS.sub("", clause, count=1).partition(" ")[0].lower()
+        if verb in _LOOKING or verb in _ACTING:
+            return verb in _LOOKING
+        if verb in _EITHER:
+            # Only a run of the person's own program can be the run that is meant.
+            own = verb != "run" or any("SCRIPT" in text or "PROGRAM" in text for text in fix.run.values())
+            return bool(fix.run) and own and all(map(command_only_looks, fix.run.values()))
+    return False
+
+
+def command_only_looks(command: str) -> bool:
+    """Whether a command changes nothing, wherever it is run."""
+    return all(_part_only_looks(part.strip()) for part in _PARTS.findall(command))
+
+
+def _part_only_looks(part: str) -> bool:
+    names: list[str] = []
+    while setting := _SETTING.match(part):
+        names.append(setting[1])
+        part = part[setting.end() :]
+    if names and all(name in _TALKATIVE for name in names):
+        return True
+    return part.partition(" ")[0] in _LOOKERS or _ASKED.fullmatch(part) is not None
+
+
+class FirstStep(NamedTuple):
+    """The step that some person would see first (its number, None where no step holds), and one such person."""
+
+    number: int | None
+    person: Person
+    seen: frozenset[str]
+
+
+def first_steps(signature: Signature) -> Iterator[FirstStep]:
+    """For every kind of person that `for` tells apart, the first step that holds; each step once."""
+    told: set[int | None] = set()
+    for person, seen in _people(signature):
+        number = next((n for n, fix in enumerate(signature.fix) if fix.audience.holds_for(person, seen)), None)
+        if number not in told:
+            told.add(number)
+            yield FirstStep(number, person, seen)
+
+
+def _people(signature: Signature) -> Iterator[tuple[Person, frozenset[str]]]:
+    audiences = [fix.audience for fix in signature.fix]
+    named = {name for audience in audiences for name in audience.frameworks}
+    frameworks: list[Framework | None] = [*sorted(named), None]
+    if signature.framework not in (None, "any"):
+        frameworks = [name for name in frameworks if name == signature.framework] or [None]
+    # What no step asks for tells nobody apart.
+    systems: list[str | None] = [system for system in SYSTEMS if not signature.os or system in signature.os]
+    systems = systems if any(audience.os for audience in audiences) else [None]
+    whose = [None, True, False] if any(audience.own_code is not None for audience in audiences) else [None]
+    clues = sorted({audience.seen for audience in audiences if audience.seen is not None})
+    seen = [frozenset(some) for many in range(len(clues) + 1) for some in itertools.combinations(clues, many)]
+    for framework in frameworks:
+        ranges = [a.versions for a in audiences if a.versions and framework in a.frameworks]
+        for version, system, own, clue in itertools.product(_around(ranges), systems, whose, seen):
+            yield Person(framework, version, system, own), clue
+
+
+def _around(ranges: list[str]) -> list[str | None]:
+    """A version at, below and above each bound of the ranges, and an unknown one."""
+    versions: list[str | None] = [None]
+    for bound in sorted({found for text in ranges for found in re.findall(r"[\d.]+", text)}, key=order):
+        *above, last = order(bound) or (0,)
+        for number in (last - 1, last, last + 1):
+            if number >= 0:
+                versions.append(".".join(map(str, (*above, number))))
+    return versions
