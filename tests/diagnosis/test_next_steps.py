@@ -50,10 +50,21 @@ def test_no_crash_asks_nothing(knowledge: Knowledge) -> None:
     ],
 )
 def test_a_kind_of_clue_that_the_inputs_do_not_hold_is_asked_for(clue: dict[str, Any], asks: str) -> None:
-    (question,) = questions(crash_of("nothing known"), {"p": 0.9, "b": 0.01, **clue})
+    # Only of a death is anybody asked which native function crashed.
+    crash = crash_of("nothing known", exit="SIGSEGV" if "native" in clue else None)
+    (question,) = questions(crash, {"p": 0.9, "b": 0.01, **clue})
     assert asks in question.ask
     assert question.run
     assert question.would_separate == ("a.a",)
+
+
+def test_where_nothing_is_known_to_have_died_nobody_is_asked_where_it_crashed() -> None:
+    assert questions(crash_of("nothing known"), {"native": "MklConvOp", "p": 0.9, "b": 0.01}) == ()
+
+
+def test_a_status_that_is_known_is_not_asked_for_because_its_subcode_is_not() -> None:
+    subcode = {"exit": {"status": "0xC0000409", "subcode": [2]}, "p": 0.9, "b": 0.01}
+    assert questions(crash_of("nothing known", exit="0xC0000409"), subcode) == ()
 
 
 def test_a_clue_inside_any_is_asked_for_too() -> None:

@@ -82,6 +82,10 @@ class ExitKind(Kind):
             return UNSEEN if ended.subcode is None else ABSENT
         return Hit(ended.place, f"the process ended with {ended.label}", _END, is_exit=True)
 
+    def request_in(self, facts: "Facts") -> Request | None:
+        # A status is known whose subcode is not: nobody can say that from memory.
+        return None if facts.crash.exit is not None else self.request
+
     def background_of(self, sought: ExitSeen) -> float:
         return min(_MOST, sum(BACKGROUND.get(name, _RARE) for name in sought.statuses))
 

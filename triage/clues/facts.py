@@ -42,7 +42,7 @@ class Facts:
 
     def missing(self, clue: Clue) -> tuple[Request, ...]:
         """What is missing to look for a clue, or for those inside a combinator in the order of their kinds' names."""
-        requests = (self.kinds[name].request for name in sorted(self._unseen_kinds(clue)))
+        requests = (self.kinds[name].request_in(self) for name in sorted(self._unseen_kinds(clue)))
         return tuple(dict.fromkeys(request for request in requests if request is not None))
 
     def _unseen_kinds(self, clue: Clue) -> set[str]:

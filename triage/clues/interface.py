@@ -122,6 +122,10 @@ class Kind:
         """Look for it; in a log, for the first match after `after`."""
         raise NotImplementedError
 
+    def request_in(self, facts: "Facts") -> Request | None:
+        """What is missing in these facts where a clue of this kind could not be looked for."""
+        return self.request
+
     def background_of(self, sought: Any) -> float:
         """How often this very clue is seen in crashes with other causes."""
         return self.background

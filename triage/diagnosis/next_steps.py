@@ -19,7 +19,7 @@ from triage.crash import Command, Crash, Observable
 from triage.diagnosis.ranking import Ranking, Scored
 from triage.knowledge.database import Knowledge
 from triage.phrases import quote
-from triage.report import DIAGNOSED, Question, Verdict
+from triage.report import DIAGNOSED, Outcome, Question, Verdict
 
 _MOST = 3
 _LEADING = 8
@@ -54,7 +54,9 @@ TROUBLE: Mapping[Way, float] = {
 }
 
 
-def next_steps(facts: Facts, knowledge: Knowledge, ranking: Ranking, verdict: Verdict) -> tuple[Question, ...]:
+def next_steps(
+    facts: Facts, knowledge: Knowledge, ranking: Ranking, verdict: Verdict, outcome: Outcome
+) -> tuple[Question, ...]:
     """Questions for an undecided case, the most useful first; none when the cause is found."""
     crash = facts.crash
     if verdict == DIAGNOSED:
@@ -66,6 +68,8 @@ def next_steps(facts: Facts, knowledge: Knowledge, ranking: Ranking, verdict: Ve
     leading = ranking.plausible[:_LEADING]
     worth: list[tuple[float, Question]] = []
     for request, clues in _askable(leading, facts).items():
+        if request.of_a_crash and (outcome.end == "not-told" or _only_raised(crash)):
+            continue
         if _is_of_frameworks(request) and _has_no_framework(crash):
             continue
         gain = expected_gain({scored.signature.cause: share for scored, share in leading}, clues)
@@ -129,8 +133,6 @@ def _askable(leading: tuple[tuple[Scored, float], ...], facts: Facts) -> dict[Re
     for scored, _ in leading:
         cause = scored.signature.cause
         for request, clue in _unseen(scored, facts):
-            if request.of_a_crash and _only_raised(facts.crash):
-                continue
             held = found[request].get(cause)
             if clue.p > clue.b and (held is None or _telling(clue) > _telling(held)):
                 found[request][cause] = clue
