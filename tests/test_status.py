@@ -247,6 +247,12 @@ def test_a_number_that_means_another_signal_on_macos_says_so(number: int, mac: s
     assert f"on macOS this number is {mac}" in status.from_code(128 + number).meaning
 
 
+@pytest.mark.parametrize("words", ["Bus error", "SIGBUS", "bus"])
+def test_a_signal_that_is_told_by_its_name_is_the_same_on_every_system(words: str) -> None:
+    seen = status.parse(words)
+    assert seen is not None and seen.signal == "SIGBUS" and "macOS" not in seen.meaning
+
+
 @pytest.mark.parametrize("number", [6, 9, 11])
 def test_a_number_that_is_the_same_everywhere_does_not_mention_macos(number: int) -> None:
     assert "macOS" not in status.from_code(128 + number).meaning

@@ -70,7 +70,7 @@ def from_signal(name: str, *, place: Place | None = None) -> ExitStatus | None:
     upper = name.upper()
     full = upper if upper.startswith("SIG") else "SIG" + upper
     number = _SIGNAL_NUMBERS.get(full)
-    return _from_signal_number(number, 128 + number, place) if number else None
+    return _with_signal(number, 128 + number, place) if number else None
 
 
 def from_words(words: str, *, place: Place | None = None) -> ExitStatus | None:
@@ -147,10 +147,14 @@ def _from_ntstatus(code: int, unsigned: int, subcode: int | None, place: Place |
 
 
 def _from_signal_number(number: int, code: int, place: Place | None) -> ExitStatus:
-    name, meaning = SIGNALS.get(number, (f"signal {number}", "a signal that is not in our table"))
+    """The status for a number, which may be another signal's on macOS."""
+    seen = _with_signal(number, code, place)
     mac = MACOS_SIGNALS.get(number)
-    if mac and mac != name:
-        meaning += f" (on macOS this number is {mac})"
+    return seen._replace(meaning=f"{seen.meaning} (on macOS this number is {mac})") if mac else seen
+
+
+def _with_signal(number: int, code: int, place: Place | None) -> ExitStatus:
+    name, meaning = SIGNALS.get(number, (f"signal {number}", "a signal that is not in our table"))
     return ExitStatus(
         code=code, signal=name, signal_number=number, name=name, kind="signal", meaning=meaning, place=place
     )
