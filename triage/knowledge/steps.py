@@ -54,7 +54,7 @@ _ASKED = patterns.compile(
     r"|python -m (?:site|sysconfig|torch\.utils\.collect_env|py_compile)\b.*"
     r"|(?:python -m )?pip (?:list|show|check|debug|index|inspect|freeze)\b.*|conda (?:list|info)\b.*"
     r"|python (?:-X \w+ (?:-\w )?|-m (?:pdb|trace) )SCRIPT.*|python -m pdb .*"
-    r"|triage (?:run|analyze|doctor|explain|attach)\b.*"
+    r"|triage\s(?:run|analyze|doctor|explain|attach)\b.*"
     r"|nvidia-smi(?: (?:-q|-L|--query|topo)\b.*)?|ldconfig -p|ulimit(?: -\w)?|set [A-Z_]+|sysctl (?:-a|-n \S+|hw\S*)"
     r"|powershell -Command \"\(?Get-.*|npm (?:ls|view) .*|kubectl (?:describe|logs|get) .*"
     r"|docker (?:inspect|logs|stats) .*|scontrol show .*|mount|env)$"
