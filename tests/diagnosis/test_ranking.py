@@ -257,6 +257,13 @@ def test_one_curve_makes_every_first_answer_as_sure_as_labelled_reports_allow() 
     assert after + other_after + found.unknown == pytest.approx(1.0)
 
 
+@pytest.mark.parametrize(("tells", "found"), [("why", True), ("whose", False)])
+def test_an_answer_that_only_says_whose_error_it_is_does_not_count_as_found(tells: str, found: bool) -> None:
+    knowledge = known({"a/a": about("a.a", FIRST, SECOND, tells=tells)}, {"a.a": 0.5})
+    ((_, share),) = ranked(crash_of("the first words", "the second words"), knowledge).causes
+    assert (share >= SURE) is found
+
+
 def test_a_first_answer_that_becomes_less_sure_stays_first() -> None:
     plain = known({"a/a": about("a.a", FIRST), "b/b": about("b.b", SECOND)}, {"a.a": 0.2, "b.b": 0.2})
     wary = plain._replace(calibration=Calibration(weights=Weights(offset=-3.0)))

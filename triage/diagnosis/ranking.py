@@ -210,14 +210,15 @@ def _without_unseen(ranking: Ranking) -> Ranking:
 def _as_sure_as_fitted(ranking: Ranking, weights: Weights) -> Ranking:
     """The first answer as sure as labelled reports allow, by one curve for all; the others share what is left.
 
-    Only an answer that rests on nothing but an exit status stays as it is: people who have nothing else file few of the
-    reports that the curve is fitted to.
+    An answer that only names the program that reports an error leaves open why, so it stays a guess. One that rests on
+    nothing but an exit status stays as it is: people who have nothing else file few of the reports that the curve is
+    fitted to.
     """
     if not ranking.causes or not says_more_than_how_it_ended(ranking.causes[0][0]):
         return ranking
     first, before = ranking.causes[0]
     after = weights.confidence(before)
-    if max(term.weight for term in first.hits) < _FAINT:
+    if max(term.weight for term in first.hits) < _FAINT or first.signature.tells == "whose":
         after = min(after, _A_GUESS)
     # What a less sure first answer gives up goes to "unknown", so that no other cause passes it.
     rest = min(1.0, (1.0 - after) / (1.0 - before)) if before < 1.0 else 0.0

@@ -129,6 +129,10 @@ _OF_SIGNATURES: dict[str, _Form] = {
             "additionalProperties": False,
         },
     ),
+    "tells": _described(
+        "'whose' if it only shows which program reports the error, so that the answer is never a sure one; else 'why'.",
+        _one_of(signature.TELLS),
+    ),
     "clues": _described("What speaks for it.", {**_CLUES, "minItems": 1}),
     "against": _described("What speaks against it.", _CLUES),
     "fix": _described(

@@ -15,13 +15,16 @@ SYSTEMS = ("linux", "windows", "macos")
 # `any`: whoever's program it is, the clues themselves show that it happened.
 ANY: Literal["any"] = "any"
 FRAMEWORKS: tuple[Framework | Literal["any"], ...] = (*crash.FRAMEWORKS, ANY)
+# What an answer says: why it failed, or only which program reports the error.
+Tells = Literal["why", "whose"]
+TELLS: tuple[Tells, ...] = get_args(Tells)
 # Causes that are a framework's own defect or interface: where they show is seldom telling by itself.
 _OF_FRAMEWORKS = ("native.tf-bug", "native.check-failed", "native.custom-op-", "api.", "shape.", "dtype.")
 RUN_FIELDS = (*SYSTEMS, "default", "otherwise")
 FIX_FIELDS = ("do", "for", "otherwise", "run", "risk", "verify", "if_not", "look_first")
 AUDIENCE_FIELDS = ("framework", "versions", "os", "own_code", "seen")
-FIELDS = ("title", "cause", "grade", "applies", "clues", "against", "fix", "confirm", "sources", "tests", "note")
 REQUIRED = ("title", "cause", "grade", "clues", "fix", "sources", "tests")
+FIELDS = (*REQUIRED, "applies", "tells", "against", "confirm", "note")
 
 
 class Person(NamedTuple):
@@ -98,7 +101,8 @@ class ExampleLog(NamedTuple):
 class Signature(NamedTuple):
     """One way in which a cause shows.
 
-    `framework` is whose it is; None is the machine's or the installation's, which all frameworks share.
+    `framework` is whose it is; None is the machine's or the installation's, which all frameworks share. `tells` is what
+    an answer by it says: why the program failed, or only whose error it is.
     """
 
     id: str
@@ -108,6 +112,7 @@ class Signature(NamedTuple):
     grade: Grade
     os: tuple[str, ...]
     framework: Framework | Literal["any"] | None
+    tells: Tells
     clues: tuple[Clue, ...]
     against: tuple[Clue, ...]
     fix: tuple[Fix, ...]
@@ -150,6 +155,7 @@ def parse_signature(id: str, pack: str, data: Any) -> Signature:
         grade=data["grade"],
         os=_os(data.get("applies") or {}),
         framework=_framework(data.get("applies") or {}),
+        tells=_tells(data.get("tells", "why")),
         clues=tuple(parse_clue(one, ("clues", i), p=0.8) for i, one in enumerate(data["clues"])),
         against=tuple(
             parse_clue(one, ("against", i), p=0.05, b=0.5) for i, one in enumerate(data.get("against") or ())
@@ -176,6 +182,13 @@ def _framework(applies: Mapping[str, Any]) -> Framework | Literal["any"] | None:
     if name is not None and name not in FRAMEWORKS:
         raise SignatureError(("applies", "framework"), f"unknown framework {name!r}", "one of " + ", ".join(FRAMEWORKS))
     return next((known for known in FRAMEWORKS if known == name), None)
+
+
+def _tells(data: Any) -> Tells:
+    for known in TELLS:
+        if data == known:
+            return known
+    raise SignatureError(("tells",), f"unknown word {data!r}", "tells: " + " or ".join(TELLS))
 
 
 def is_of_frameworks(cause: str) -> bool:

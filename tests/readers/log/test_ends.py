@@ -227,6 +227,10 @@ TERMINATE = [
     "terminate called recursively",
     "libc++abi: terminating due to uncaught exception of type std::bad_alloc: std::bad_alloc",
     "libc++abi.dylib: terminating with uncaught exception of type std::runtime_error: boom",
+    "Fatal Python error: GC object already tracked",
+    "Fatal Python error: PyThreadState_Get: the function must be called with the GIL held",
+    "+[NSNumber initialize] may have been in progress in another thread when fork() was called. We cannot safely call "
+    "it or ignore it in the fork() child process. Crashing instead.",
 ]
 ASSERTION = [
     "Assertion `n > 0' failed.",
@@ -283,6 +287,11 @@ def test_what_comes_before_the_message_is_left_out(line: str, kind: str, text: s
 )
 def test_a_line_that_only_contains_the_word_is_no_message(line: str) -> None:
     assert runtime_messages(Log(0, [line])) == []
+
+
+@pytest.mark.parametrize("signal", ["Segmentation fault", "Aborted", "Floating-point exception"])
+def test_a_signal_that_python_names_is_its_status_and_no_message(signal: str) -> None:
+    assert runtime_messages(Log(0, [f"Fatal Python error: {signal}"])) == []
 
 
 def test_messages_of_all_kinds_come_in_the_order_of_the_text() -> None:

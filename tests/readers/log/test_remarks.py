@@ -26,6 +26,8 @@ def _kinds(text: str) -> list[str]:
         "Jupyter notebook kernel restarts by itself",
         "The program exits without any error message.",
         "The script was killed after 10 minutes",
+        "Any use of tf.math.abs crashes Python.",
+        "Loading the second model kills my kernel",
     ],
 )
 def test_a_death_in_a_persons_words(sentence: str) -> None:

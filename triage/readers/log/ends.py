@@ -474,9 +474,12 @@ _MESSAGES: tuple[tuple[MessageKind, tuple[str, ...], str], ...] = (
     ),
     (
         "terminate",
-        ("terminat", "ure virtual"),
+        ("terminat", "ure virtual", "Fatal Python error: ", "may have been in progress in another thread"),
+        # Python's and Objective-C's runtimes end the process after such words, too.
         r"(?:terminate called .*|^pure virtual method called"
-        r"|libc\+\+abi(?:\.dylib)?: (?:terminating|Pure virtual) .*)$",
+        r"|libc\+\+abi(?:\.dylib)?: (?:terminating|Pure virtual) .*|Fatal Python error: .*"
+        r"|\+\[\w+ initialize\] may have been in progress in another thread when fork\(\) was called\.[^\n]*Crashing "
+        r".*)$",
     ),
     ("assertion", ("Assertion ",), r"Assertion (?:`.*' |failed: ).*$"),
 )
@@ -488,7 +491,9 @@ def runtime_messages(log: Log) -> list[RuntimeMessage]:
     for kind, needles, form in _MESSAGES:
         if any(needle in log.text for needle in needles):
             for match in patterns.compile(form).finditer(log.text):
-                found.append(RuntimeMessage(kind, match.group(), log.place(match.start()), match.start()))
+                # A signal that Python names is the status.
+                if fatal_signal(match.group()) is None:
+                    found.append(RuntimeMessage(kind, match.group(), log.place(match.start()), match.start()))
     return sorted(found, key=lambda message: message.offset)
 
 

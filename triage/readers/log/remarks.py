@@ -54,6 +54,9 @@ _DEATHS = (
     rf"|following error)*[\"'`*:]*{_FAULT}",
     rf"^\W*(?:\[?bug\]?:? )?(?:\w+ )?(?:{_FAULT}(?:s|ed)?|crash(?:es|ed)?|kernel (?:crash|dies|died|dying"
     rf"|restart\w*|dead)) {_WHEN}",
+    r"\b(?:crash(?:es|ed|ing)|kill(?:s|ed|ing)) (?:my |the |all of |entire |whole |running )*(?:python|interpreter"
+    r"|kernel|notebook|jupyter|session|runtime|program|script|process|app|application|server|worker|container"
+    r"|computer|machine|pc|console)\b",
     r"\b(?:silent(?:ly)? crash|crash(?:es|ed)? silently|"
     r"no (?:error|traceback|error message|message|output)(?:s| at all)?,? (?:it )?just (?:exits?|crash\w*"
     r"|quits?|stops?|closes?|dies)|"

@@ -24,6 +24,13 @@ def test_a_single_line_counts_whatever_the_program_is_called() -> None:
     assert names(facts_in("kernel_log", line).exits) == ["SIGSEGV"]
 
 
+def test_a_line_whose_beginning_was_cut_off_still_names_the_library() -> None:
+    line = "segfault at 0 ip 00007fce957b5216 sp 00007fccd9ff1480 error 4 in libfoo.so[7fce90acb000+2aa45000]"
+    found = facts_in("kernel_log", line)
+    assert names(found.exits) == ["SIGSEGV"]
+    assert found.threads[0].native_stack[0].module == "libfoo.so"
+
+
 def test_the_oom_killer_reports_the_limit_and_what_was_used() -> None:
     memory = crash("kernel_log_oom").memory
     assert (memory.oom_kills, memory.limit_bytes, memory.limit_source) == (1, 8 * GIB, "control group")

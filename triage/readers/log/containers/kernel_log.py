@@ -10,7 +10,7 @@ from triage.patterns import Match
 from triage.readers.log.containers.interface import ContainerFacts, notices
 
 TRIGGERS = (
-    ": segfault at ",
+    "segfault at ",
     "traps: ",
     "ut of memory: Kill",
     "Killed process ",
@@ -30,8 +30,9 @@ TRIGGERS = (
 )
 _WHERE = r"(?: in (?P<module>[^\[\s]+)\[(?:(?P<offset>[0-9a-f]+),)?(?P<base>[0-9a-f]+)\+[0-9a-f]+\])?"
 _PROCESS = r"(?P<comm>[^\[\]\n:]{1,16})\[\d+\]"
+# People cut the line in front of the fault, and the name of the process with it.
 _SEGFAULT = (
-    rf"{_PROCESS}: segfault at (?P<at>[0-9a-f]+) ip (?P<ip>[0-9a-f]+) sp (?P<sp>[0-9a-f]+) "
+    rf"(?:{_PROCESS}: |^)segfault at (?P<at>[0-9a-f]+) ip (?P<ip>[0-9a-f]+) sp (?P<sp>[0-9a-f]+) "
     rf"error (?P<error>[0-9a-f]+){_WHERE}"
 )
 _TRAP = (
@@ -170,7 +171,7 @@ def _death(log: Log, match: Match, signal: str, ip: str | None = None) -> _Death
         if offset is None and at is not None and base is not None:
             offset = at - base
         frame = NativeFrame(module, None, offset)
-    return _Death(match["comm"].strip(), match.start(), _signal(signal, log.place(match.start())), frame)
+    return _Death((match["comm"] or "").strip(), match.start(), _signal(signal, log.place(match.start())), frame)
 
 
 def _kills(log: Log) -> list[_Death]:

@@ -430,7 +430,7 @@ TRIGGERS: dict[str, tuple[str, ...]] = {
         " exit with status code ",
     ),
     "kernel_log": (
-        ": segfault at ",
+        "segfault at ",
         "traps: ",
         "ut of memory: Kill",
         "Killed process ",
