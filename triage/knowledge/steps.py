@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from triage import patterns
 from triage.clues.versions import order
 from triage.crash import Framework
 from triage.knowledge.signature import SYSTEMS, Fix, Person, Signature
@@ -39,7 +40,7 @@ _ACTING = _words(
 )
 # Where one thing to do ends and the next may begin, and what may stand before its verb: On Linux let …, If …, use …
 _CLAUSES = re.compile(r"[.;:] |, ")
-_BEFORE_VERBS = re.compile(r"(?:(?:or|then|and|so|also|otherwise|meanwhile|instead|on \w+) )+", re.IGNORECASE)
+_BEFORE_VERBS = patterns.compile(r"(?i)\A(?:(?:or|then|and|so|also|otherwise|meanwhile|instead|on \w+) )+")
 # Programs that change nothing, whatever they are told.
 _LOOKERS = _words(
     "cat certutil compute-sanitizer cuda-memcheck df dir dmesg dumpbin echo egrep file find findstr free gdb grep head",
@@ -47,8 +48,8 @@ _LOOKERS = _words(
     "ss stat strings systeminfo tail tasklist top typeperf uname uniq valgrind vm_stat vmstat wc where which",
 )
 # Programs that change nothing when they are told this.
-_ASKED = re.compile(
-    r"\S+ --?(?:version|info)"
+_ASKED = patterns.compile(
+    r"\A(?:\S+ --?(?:version|info)"
     r"|python -V|python -c \"(?:import|from) .*print.*"
     r"|python -m (?:site|sysconfig|torch\.utils\.collect_env|py_compile)\b.*"
     r"|(?:python -m )?pip (?:list|show|check|debug|index|inspect|freeze)\b.*|conda (?:list|info)\b.*"
@@ -56,7 +57,7 @@ _ASKED = re.compile(
     r"|triage (?:run|analyze|doctor|explain|attach)\b.*"
     r"|nvidia-smi(?: (?:-q|-L|--query|topo)\b.*)?|ldconfig -p|ulimit(?: -\w)?|set [A-Z_]+|sysctl (?:-a|-n \S+|hw\S*)"
     r"|powershell -Command \"\(?Get-.*|npm (?:ls|view) .*|kubectl (?:describe|logs|get) .*"
-    r"|docker (?:inspect|logs|stats) .*|scontrol show .*|mount|env"
+    r"|docker (?:inspect|logs|stats) .*|scontrol show .*|mount|env)$"
 )
 # Settings that make a program talk, or fail where the mistake is, and cure nothing.
 _TALKATIVE = _words(
@@ -67,14 +68,14 @@ _TALKATIVE = _words(
     "TORCH_LOGS TORCH_SHOW_CPP_STACKTRACES",
 )
 # Quoted arguments are kept whole; between the others, && and ; and | end a command.
-_PARTS = re.compile(r"""(?:"[^"]*"|'[^']*'|[^&|;])+""")
+_PARTS = patterns.compile(r"""(?:"[^"]*"|'[^']*'|[^&|;"'])+""")
 _SETTING = re.compile(r"([A-Z_][A-Za-z0-9_]*)=\S* ")
 
 
 def only_looks(fix: Fix) -> bool:
     """Whether a step begins with a look: the first thing that it tells the person to do changes nothing."""
     for clause in _CLAUSES.split(fix.otherwise or fix.do):
-        verb, _, rest = _BEFORE_VERBS.sub("", clause, count=1).lower().partition(" ")
+        verb, _, rest = _BEFORE_VERBS.sub("", clause).lower().partition(" ")
         if verb == "go" and rest.startswith("back to "):
             return False
         if verb in _LOOKING or verb in _ACTING:
@@ -98,7 +99,7 @@ def _part_only_looks(part: str) -> bool:
         part = part[setting.end() :]
     if names and all(name in _TALKATIVE for name in names):
         return True
-    return part.partition(" ")[0] in _LOOKERS or _ASKED.fullmatch(part) is not None
+    return part.partition(" ")[0] in _LOOKERS or _ASKED.match(part) is not None
 
 
 class FirstStep(NamedTuple):
