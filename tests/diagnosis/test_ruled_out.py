@@ -17,9 +17,16 @@ from triage.report import RuledOut
 FOUND = {"id": "found", "log": "the telling words", "p": 0.95, "b": 0.0005}
 HALLMARK = {"id": "hallmark", "log": "its own words", "p": 0.95, "b": 0.001, "says": "it says its own words"}
 SUSPECTED = {"explanations": {"statuses": {"SIGSEGV": {"means": "x", "causes": ["b.suspect"]}}}}
+ALIKE = {
+    "a.found": {"title": "Found", "prior": 0.05, "mistaken_for": {"b.suspect": "they look alike"}},
+    "b.suspect": {"title": "Suspect", "prior": 0.05},
+}
+NOT_ALIKE = {**ALIKE, "a.found": {"title": "Found", "prior": 0.05}}
 
 
-def knowledge_with(suspect: dict[str, Any], *more: dict[str, Any], **changes: Any) -> Knowledge:
+def knowledge_with(
+    suspect: dict[str, Any], *more: dict[str, Any], causes: dict[str, Any] = ALIKE, **changes: Any
+) -> Knowledge:
     """`a.found` shows by the telling words; `b.suspect` is the usual cause of SIGSEGV and shows by these clues."""
     signatures = {
         "a/found": signature_data(title="Found", cause="a.found", clues=[FOUND]),
@@ -27,7 +34,7 @@ def knowledge_with(suspect: dict[str, Any], *more: dict[str, Any], **changes: An
     }
     for number, clue in enumerate(more):
         signatures[f"b/more-{number}"] = signature_data(title=f"More {number}", cause="b.suspect", clues=[clue])
-    return known(signatures, {"a.found": 0.05, "b.suspect": 0.05}, **SUSPECTED)
+    return known(signatures, causes=causes, **SUSPECTED)
 
 
 def ruled_out(crash: Crash, knowledge: Knowledge) -> tuple[RuledOut, ...]:
@@ -42,6 +49,18 @@ def test_the_usual_suspect_of_a_signal_is_ruled_out_when_its_hallmark_is_missing
 def test_a_cause_that_nobody_would_suspect_is_not_mentioned() -> None:
     assert ruled_out(crash_of("the telling words", exit="134"), knowledge_with(HALLMARK)) == ()
     assert ruled_out(crash_of("the telling words"), knowledge_with(HALLMARK)) == ()
+
+
+def test_a_usual_suspect_that_nobody_mistakes_for_the_answer_is_not_mentioned() -> None:
+    alike = {**NOT_ALIKE, "b.suspect": {**ALIKE["b.suspect"], "mistaken_for": {"a.found": "they look alike"}}}
+    crash = crash_of("the telling words", exit="139")
+    assert ruled_out(crash, knowledge_with(HALLMARK, causes=NOT_ALIKE)) == ()
+    assert ruled_out(crash, knowledge_with(HALLMARK, causes=alike)) != ()
+
+
+def test_where_there_is_no_answer_the_usual_suspects_are_told() -> None:
+    found = ruled_out(crash_of("other words", exit="139"), knowledge_with(HALLMARK, causes=NOT_ALIKE))
+    assert found == (RuledOut("b.suspect", "nothing shows that it says its own words"),)
 
 
 def test_a_hallmark_that_could_not_be_seen_rules_nothing_out() -> None:

@@ -39,7 +39,7 @@ def assert_refused(directory: Path, words: str, at: str, instead: str, **changes
 
 def test_our_own_pack_has_no_problem() -> None:
     result = lint_packs()
-    assert [str(problem) for problem in result.problems if not problem.warning] == []
+    assert [str(problem) for problem in result.problems] == []
     assert result.signatures > 0
     assert result.not_checked == ()
 
@@ -57,6 +57,18 @@ def test_a_first_step_that_only_looks(tmp_path: Path) -> None:
     assert problem.what == "the first step only looks"
     assert "the step that acts before it" in problem.instead
     assert problem.line == line_with(tmp_path / "house" / f"{SLUG}.yaml", "do: See")
+    assert problem.warning
+
+
+def test_in_our_own_pack_a_first_step_that_only_looks_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    signature = signature_data(cause="house.bare", fix=[LOOK, ACT])
+    causes = {"house.bare": {"title": "Bare"}}
+    pack = write_pack(tmp_path / "house", {SLUG: signature}, causes=causes)
+    monkeypatch.setattr("triage.maintain.prove.our_pack", lambda: read_pack(str(pack)))
+    problems = [problem for problem in lint_packs().problems if problem.what == "the first step only looks"]
+    assert [problem.warning for problem in problems] == [False]
 
 
 def test_the_first_step_of_some_people_only_looks(tmp_path: Path) -> None:

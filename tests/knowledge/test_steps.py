@@ -52,6 +52,7 @@ def test_a_step_that_begins_with_a_look(do: str, run: str | None) -> None:
         ),
         ("If import torch itself stops, install PyTorch anew.", None),
         ("Ask for less at a time, with a smaller batch.", None),
+        ("Go back to NumPy 1, which still has the name.", 'python -m pip install "numpy<2"'),
     ],
 )
 def test_a_step_that_acts(do: str, run: str | None) -> None:
@@ -96,9 +97,16 @@ def test_versions_beside_every_bound_are_tried() -> None:
 
 
 def test_a_step_for_a_clue_is_no_first_step_for_those_who_do_not_have_it() -> None:
-    clues = [{"id": "greeting", "log": "house greeting"}]
+    clues = [{"id": "greeting", "log": "house greeting"}, {"id": "farewell", "log": "house farewell"}]
     seen = {"do": "Greet back.", "for": {"seen": "greeting"}}
     assert set(firsts(signature_with(seen, {"do": "Wait."}, clues=clues))) == {0, 1}
+
+
+def test_where_each_clue_has_its_step_nobody_has_none_of_them() -> None:
+    clues = [{"id": "greeting", "log": "house greeting"}, {"id": "farewell", "log": "house farewell"}]
+    greet = {"do": "Greet back.", "for": {"seen": "greeting"}}
+    leave = {"do": "Go.", "for": {"seen": "farewell"}}
+    assert set(firsts(signature_with(greet, leave, {"do": "See."}, clues=clues))) == {0, 1}
 
 
 def test_systems_of_the_signature_only() -> None:

@@ -46,7 +46,7 @@ def ruled_out(
         if not reason and cause in suspects:
             others = (_contradiction(other) for other in ranking.scored if other.signature.cause == cause)
             reason = next(filter(None, others), "")
-            if not reason and share < STILL_POSSIBLE:
+            if not reason and share < STILL_POSSIBLE and _comes_to_mind(cause, diagnoses, knowledge):
                 reason = _missing_hallmark(ranking, cause)
         if reason:
             found[cause] = reason
@@ -58,6 +58,20 @@ def _suspects(crash: Crash, knowledge: Knowledge) -> set[str]:
     if crash.exit is None or not crash.exit.is_death:
         return set()
     return set(tuple(knowledge.status_page(crash.exit).get("causes") or ())[:_SUSPECTED])
+
+
+def _comes_to_mind(cause: str, diagnoses: tuple[Diagnosis, ...], knowledge: Knowledge) -> bool:
+    """Whether somebody who reads the answer would still ask for this cause: one of the two is mistaken for the other.
+
+    The status alone makes people think of it only where there is no answer.
+    """
+    if not diagnoses:
+        return True
+    answer = diagnoses[0].cause
+    return any(
+        other in (knowledge.causes[one].page.get("mistaken_for") or {})
+        for one, other in ((answer, cause), (cause, answer))
+    )
 
 
 def _contradiction(scored: Scored) -> str:

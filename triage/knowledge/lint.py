@@ -274,8 +274,11 @@ def _command_problems(signature: Signature) -> Iterator[_Entry]:
 
 def _first_step_problems(signature: Signature) -> Iterator[_Entry]:
     """People who would be told to look before anything that could help them, and people who are told nothing."""
+    of_frameworks = signature.framework is None and all(fix.audience.frameworks for fix in signature.fix)
     for number, person, seen in first_steps(signature):
         who = _in_words(person, seen)
+        if number is None and of_frameworks:
+            continue  # This is said of the whole fix already.
         if number is None:
             yield ("fix",), f"no step holds{who}", "a step for everybody"
         elif only_looks(signature.fix[number]) and not signature.fix[number].look_first:

@@ -75,7 +75,9 @@ _SETTING = re.compile(r"([A-Z_][A-Za-z0-9_]*)=\S* ")
 def only_looks(fix: Fix) -> bool:
     """Whether a step begins with a look: the first thing that it tells the person to do changes nothing."""
     for clause in _CLAUSES.split(fix.otherwise or fix.do):
-        verb = _verb(clause)
+        verb, rest = _verb(clause)
+        if verb == "go" and rest.startswith("back to "):
+            return False
         if verb in _LOOKING or verb in _ACTING:
             return verb in _LOOKING
         if verb in _EITHER:
@@ -85,15 +87,15 @@ def only_looks(fix: Fix) -> bool:
     return False
 
 
-def _verb(clause: str) -> str:
-    """The first word that can be what is to be done: On Linux, then let … is 'let'."""
+def _verb(clause: str) -> tuple[str, str]:
+    """The first word that can be what is to be done, and what follows: On Linux then let it … is 'let', 'it …'."""
     words = iter(clause.lower().split())
     for word in words:
         if word == "on":
             next(words, None)
         elif word not in _BEFORE_VERBS:
-            return word
-    return ""
+            return word, " ".join(words)
+    return "", ""
 
 
 def command_only_looks(command: str) -> bool:
@@ -140,7 +142,9 @@ def _people(signature: Signature) -> Iterator[tuple[Person, frozenset[str]]]:
     systems = systems if any(audience.os for audience in audiences) else [None]
     whose = [None, True, False] if any(audience.own_code is not None for audience in audiences) else [None]
     clues = sorted({audience.seen for audience in audiences if audience.seen is not None})
-    seen = [frozenset(some) for many in range(len(clues) + 1) for some in itertools.combinations(clues, many)]
+    # Where each clue is named, at least one of them was found.
+    least = 1 if {clue.id for clue in signature.clues} <= set(clues) else 0
+    seen = [frozenset(some) for many in range(least, len(clues) + 1) for some in itertools.combinations(clues, many)]
     for framework in frameworks:
         ranges = [a.versions for a in audiences if a.versions and framework in a.frameworks]
         for version, system, own, clue in itertools.product(_around(ranges), systems, whose, seen):
