@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from triage.chains import last_chain
+from triage.chains import last_chain, nearest_own
 from triage.crash import Crash, FactName, Framework, Gap, Language, Place, ProgramSign, PythonFrame, Thread, base_name
-from triage.frames import crash_frames, is_own, module_owner, name_of
+from triage.frames import crash_frames, module_owner, name_of
 from triage.patterns import compile as pattern
 from triage.report import DIAGNOSED, NO_CRASH, Question, Report, Sign
 
@@ -149,7 +149,7 @@ def raised(crash: Crash) -> list[str]:
     if chain.members > 1:
         sentences.append(f"the first of {chain.members} exceptions that were raised together")
     if chain.wrapper is not None:
-        own = next(filter(is_own, chain.wrapper.frames), None)
+        own = nearest_own(chain.wrapper.frames)
         at = f", at {_line(own)}" if own and own != _own_frame(crash) else ""
         said = f": {chain.wrapper.gist}" if chain.wrapper.gist else ""
         sentences.append(f"it ended as {chain.wrapper.short_type}{said}{at}")
@@ -379,11 +379,10 @@ def _own_frame(crash: Crash) -> PythonFrame | None:
     chain = last_chain(crash)
     stacks = [error.frames for error in chain.links[chain.at :]] if chain else []
     stacks += [error.frames for error in reversed(crash.exceptions)]
-    own = (frame for stack in stacks for frame in stack if is_own(frame))
+    own = (frame for stack in stacks if (frame := nearest_own(stack)))
     return next(own, next((stack[0] for stack in stacks if stack), None))
 
 
 def _nearest(stack: Sequence[PythonFrame]) -> PythonFrame | None:
     """The innermost frame of the user's own code, else the innermost of all."""
-    own = (frame for frame in stack if is_own(frame))
-    return next(own, stack[0] if stack else None)
+    return nearest_own(stack) or (stack[0] if stack else None)

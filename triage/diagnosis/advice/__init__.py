@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Mapping
 
+from triage.chains import in_own_code
 from triage.crash import Command, Crash
 from triage.diagnosis.advice.arithmetic import calculate
-from triage.frames import in_own_code
 from triage.knowledge.database import Knowledge
 from triage.knowledge.signature import Fix, Person
 from triage.phrases import Phrase, fill, placeholders, quoting
