@@ -12,6 +12,7 @@ from triage.clues.facts import Facts
 from triage.clues.findings import Hit
 from triage.crash import Log
 from triage.diagnosis.advice.arithmetic import CALCULATORS
+from triage.diagnosis.advice.exceptions import PLACEHOLDERS as FROM_EXCEPTIONS
 from triage.diagnosis.advice.missing_modules import PLACEHOLDERS as FROM_DISTRIBUTIONS
 from triage.diagnosis.advice.releases import PLACEHOLDERS as FROM_VERSIONS
 from triage.knowledge.database import Knowledge, assemble
@@ -54,7 +55,7 @@ def lint_packs(directories: tuple[str, ...] = ()) -> LintResult:
     healthy = {name: log for pack in (ours, *packs) for name, log in _healthy_logs(pack).items()}
     from_tables = {**FROM_VERSIONS, **FROM_DISTRIBUTIONS}
     computed = {given: calculator.needs for calculator in CALCULATORS.values() for given in calculator.gives}
-    computed |= from_tables
+    computed |= {**from_tables, **FROM_EXCEPTIONS}
     looked_at = packs or [ours]
     problems = [
         problem for pack in looked_at for problem in lint(pack, knowledge, healthy, computed, from_tables.keys())

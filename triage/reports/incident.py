@@ -12,7 +12,7 @@ from triage.chains import last_chain, nearest_own
 from triage.crash import Crash, FactName, Framework, Gap, Language, Place, ProgramSign, PythonFrame, Thread, base_name
 from triage.frames import crash_frames, module_owner, name_of
 from triage.patterns import compile as pattern
-from triage.report import DIAGNOSED, NO_CRASH, Question, Report, Sign
+from triage.report import DIAGNOSED, NO_CRASH, UNKNOWN, Question, Report, Sign
 
 _NATIVE_FRAMES = 3
 FRAMEWORK_NAMES: Mapping[Framework, str] = {
@@ -78,6 +78,10 @@ _SYSTEMS = {"linux": "Linux", "windows": "Windows", "macos": "macOS"}
 _RELEVANT_LIBRARY = (
     r"(?i)^(?:cud|cub|cuf|cus|nv|zlibwapi|_?pywrap|tensorflow|python3|libiomp|libomp|vcomp|torch|c10|onnx)"
 )
+
+
+# Codes that neither Python nor a shell gives by itself.
+_CHOSEN = range(3, 113)
 
 
 class HiddenLog(NamedTuple):
@@ -154,6 +158,29 @@ def raised(crash: Crash) -> list[str]:
         said = f": {chain.wrapper.gist}" if chain.wrapper.gist else ""
         sentences.append(f"it ended as {chain.wrapper.short_type}{said}{at}")
     return sentences
+
+
+def only_raised(crash: Crash) -> bool:
+    """Whether an exception is all that ended it: no signal, no crashed thread, no hang."""
+    by_itself = crash.exit is None or not crash.exit.is_death
+    crashed = any(thread.crashed for thread in crash.threads)
+    return last_chain(crash) is not None and by_itself and not crashed and not crash.hung
+
+
+def raised_by_own_line(crash: Crash) -> bool:
+    """Whether the exception came through a line of the person's own code, which the report names."""
+    chain = last_chain(crash)
+    return chain is not None and any(nearest_own(error.frames) for error in chain.links[chain.at :])
+
+
+def chose_to_end(report: Report) -> bool:
+    """Whether it ended with a code of its own choice, and nothing tells more: no exception, no cause, no crash."""
+    crash = report.crash
+    exit = crash.exit
+    if report.verdict != UNKNOWN or exit is None or exit.is_death or crash.threads or crash.exceptions:
+        return False
+    others = report.other_crashes or report.nearest or report.ruled_out or crash.hung or crash.partly_read
+    return exit.code in _CHOSEN and not others and len(crash.processes) < 2
 
 
 # In which words a report says what its answer to "did anything die" rests on.

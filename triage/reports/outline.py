@@ -118,6 +118,8 @@ class Outline(NamedTuple):
     """The command that explains more."""
     made_by: str
     """Which triage and which signatures made it, and how much was redacted."""
+    is_short: bool = False
+    """Whether it is a few lines that need no air between them."""
 
 
 # Enough of a line to find it again.
@@ -164,6 +166,7 @@ def outline(report: Report) -> Outline:
         more=_more(report),
         made_by=f"triage {report.version}, signatures {report.signatures[:19]}"
         + (f"; hidden: {hidden}" if hidden else ""),
+        is_short=report.verdict != NO_CRASH and (is_plain(report) or incident.chose_to_end(report)),
     )
 
 
@@ -182,6 +185,10 @@ def _sections(report: Report, first: Diagnosis | None) -> tuple[Section, ...]:
     if report.verdict == NO_CRASH and report.crash.rerun:
         return ()  # whoever ended it knows the rest
     crash = report.crash
+    if is_plain(report):
+        return _of_exception(report, first)
+    if incident.chose_to_end(report):
+        return ()
     others = report.diagnoses[1:] if first else report.diagnoses
     found: dict[SectionKind, list[Item]] = {
         "unread": [Item(sentence) for sentence in incident.not_read(crash)],
@@ -209,6 +216,29 @@ def _sections(report: Report, first: Diagnosis | None) -> tuple[Section, ...]:
         "reliability": _facts(incident.reliability(report), role="note", priority="supporting"),
     }
     return tuple(Section(kind, *_TITLES[kind], tuple(found[kind])) for kind in _TITLES if found[kind])
+
+
+def is_plain(report: Report) -> bool:
+    """Whether it ended as an exception about which there is little to say beyond its own words and its place."""
+    if report.verdict == NO_CRASH or report.other_crashes or not incident.only_raised(report.crash):
+        return False
+    if report.verdict == UNKNOWN:
+        return incident.raised_by_own_line(report.crash)
+    return any(step.is_about_exception for diagnosis in report.diagnoses[:1] for step in diagnosis.fix)
+
+
+def _of_exception(report: Report, first: Diagnosis | None) -> tuple[Section, ...]:
+    """What was raised, where, and the one thing that helps, if there is one."""
+    crash = report.crash
+    steps = (step for step in (first.fix if first else ()) if not (step.is_general and step.is_about_exception))
+    helpful = [Item(step.do, least=2) for step in steps if step.is_about_exception]
+    found: dict[SectionKind, list[Item]] = {
+        "unread": [Item(sentence) for sentence in incident.not_read(crash)],
+        "death": _facts(incident.died(crash)),
+        "exception": _facts("; ".join(incident.raised(crash)), role="code"),
+        "fix": helpful,
+    }
+    return tuple(Section(kind, *_TITLES[kind], tuple(items)) for kind, items in found.items() if items)
 
 
 def _ranked(items: Iterable[Item], *priorities: Priority) -> list[Item]:
@@ -382,4 +412,6 @@ def _question(question: Question, crash: Crash) -> Item:
 def _more(report: Report) -> str | None:
     if report.verdict == NO_CRASH:
         return f"triage explain {report.notices[0].id}" if report.notices and not report.crash.rerun else None
+    if incident.chose_to_end(report):
+        return None
     return f"triage explain {report.topic}" if report.topic else "triage analyze LOG --exit-code CODE"
