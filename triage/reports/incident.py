@@ -80,10 +80,6 @@ _RELEVANT_LIBRARY = (
 )
 
 
-# Codes that neither Python nor a shell gives by itself.
-_CHOSEN = range(3, 113)
-
-
 class HiddenLog(NamedTuple):
     """That TensorFlow's own log, which often decides, was hidden; and the command that shows it."""
 
@@ -149,7 +145,10 @@ def raised(crash: Crash) -> list[str]:
     chain = last_chain(crash)
     if chain is None:
         return []
-    sentences = [f"{chain.root.short_type}: {chain.root.gist}"] if chain.root.gist else []
+    said = f"{chain.root.short_type}: {chain.root.gist}" if chain.root.gist else chain.root.short_type
+    # Without a message the type is all there is, and the row above may have said it.
+    is_told = not chain.root.gist and not (crash.exit and crash.exit.is_failure)
+    sentences = [] if is_told else [said]
     if chain.members > 1:
         sentences.append(f"the first of {chain.members} exceptions that were raised together")
     if chain.wrapper is not None:
@@ -176,11 +175,8 @@ def raised_by_own_line(crash: Crash) -> bool:
 def chose_to_end(report: Report) -> bool:
     """Whether it ended with a code of its own choice, and nothing tells more: no exception, no cause, no crash."""
     crash = report.crash
-    exit = crash.exit
-    if report.verdict != UNKNOWN or exit is None or exit.is_death or crash.threads or crash.exceptions:
-        return False
-    others = report.other_crashes or report.nearest or report.ruled_out or crash.hung or crash.partly_read
-    return exit.code in _CHOSEN and not others and len(crash.processes) < 2
+    others = report.other_crashes or report.nearest or report.ruled_out or crash.partly_read
+    return report.verdict == UNKNOWN and crash.chose_its_code and not others and len(crash.processes) < 2
 
 
 # In which words a report says what its answer to "did anything die" rests on.

@@ -209,7 +209,9 @@ def _sections(report: Report, first: Diagnosis | None) -> tuple[Section, ...]:
         "ruled out": _ranked((Item(r.because, name=r.cause) for r in report.ruled_out), "useful", "detail"),
         "misconceptions": _ranked((Item(one.text) for one in report.hearsay), "supporting"),
         "alternatives": _alternatives(others),
-        "near misses": _ranked((_near_miss(near, crash) for near in report.nearest), "important", "useful", "detail"),
+        "near misses": _ranked((
+                _near_miss(near, crash) for near in report.nearest if first is None or near.cause != first.cause
+            ), "important", "useful", "detail"),
         "other crashes": _other_crashes(report),
         "gaps": _gaps(report),
         "questions": _ranked((_question(one, crash) for one in incident.questions(report)), "essential", "detail"),
@@ -218,20 +220,26 @@ def _sections(report: Report, first: Diagnosis | None) -> tuple[Section, ...]:
     return tuple(Section(kind, *_TITLES[kind], tuple(found[kind])) for kind in _TITLES if found[kind])
 
 
+# The cause about which a report has little more to say than the exception itself.
+_PLAIN = "other.python-exception"
+
+
 def is_plain(report: Report) -> bool:
     """Whether it ended as an exception about which there is little to say beyond its own words and its place."""
     if report.verdict == NO_CRASH or report.other_crashes or not incident.only_raised(report.crash):
         return False
     if report.verdict == UNKNOWN:
         return incident.raised_by_own_line(report.crash)
-    return any(step.is_about_exception for diagnosis in report.diagnoses[:1] for step in diagnosis.fix)
+    return bool(report.diagnoses) and report.diagnoses[0].cause == _PLAIN
 
 
 def _of_exception(report: Report, first: Diagnosis | None) -> tuple[Section, ...]:
     """What was raised, where, and the one thing that helps, if there is one."""
     crash = report.crash
-    steps = (step for step in (first.fix if first else ()) if not (step.is_general and step.is_about_exception))
-    helpful = [Item(step.do, least=2) for step in steps if step.is_about_exception]
+    # What would be said of any exception is not worth a line, and one good step is worth more than three.
+    step = next((step for step in (first.fix if first else ())), None)
+    is_said = step is not None and not (step.is_about_exception and step.is_general)
+    helpful = [_step(step)._replace(least=2, parts=_commands(step))] if step and is_said else []
     found: dict[SectionKind, list[Item]] = {
         "unread": [Item(sentence) for sentence in incident.not_read(crash)],
         "death": _facts(incident.died(crash)),
@@ -362,9 +370,12 @@ def _place(place: Place | None, crash: Crash) -> str:
 
 def _step(step: FixStep) -> Item:
     risk = "" if step.risk == "low" else f" (risk: {step.risk})"
-    command = (Item(step.run, "command"),) if step.run else ()
     if_not = (Item(step.if_not, "note", lead="if not:", priority="extra"),) if step.if_not else ()
-    return Item(step.do + risk, parts=(*command, Item(step.verify, "note", lead="check:"), *if_not))
+    return Item(step.do + risk, parts=(*_commands(step), Item(step.verify, "note", lead="check:"), *if_not))
+
+
+def _commands(step: FixStep) -> tuple[Item, ...]:
+    return (Item(step.run, "command"),) if step.run else ()
 
 
 def _alternatives(others: Sequence[Diagnosis]) -> list[Item]:
@@ -414,4 +425,6 @@ def _more(report: Report) -> str | None:
         return f"triage explain {report.notices[0].id}" if report.notices and not report.crash.rerun else None
     if incident.chose_to_end(report):
         return None
+    if is_plain(report) and report.diagnoses and report.diagnoses[0].fix[:1] and report.diagnoses[0].fix[0].run:
+        return None  # the command of the step is the next one
     return f"triage explain {report.topic}" if report.topic else "triage analyze LOG --exit-code CODE"
