@@ -84,7 +84,8 @@ def _why_unknown(crash: Crash, outcome: Outcome) -> str:
     if crash.exit and crash.chose_its_code:
         return f"It ended itself with {crash.exit.label}, without an exception; if anything says why, its own words do."
     if raised(crash) and (chain := last_chain(crash)):
-        return f"It ended with {_article(chain.root.short_type)} {chain.root.short_type}, and nothing beyond its own words tells the cause."
+        name = chain.root.short_type
+        return f"It ended with {_article(name)} {name}, and nothing beyond its own words tells the cause."
     ended = f" with {crash.exit.label}" if crash.exit and crash.exit.is_failure else ""
     return f"Something failed{ended}, but the evidence does not name its cause."
 

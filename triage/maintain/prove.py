@@ -15,6 +15,7 @@ from triage.diagnosis.advice.arithmetic import CALCULATORS
 from triage.diagnosis.advice.exceptions import PLACEHOLDERS as FROM_EXCEPTIONS
 from triage.diagnosis.advice.missing_modules import PLACEHOLDERS as FROM_DISTRIBUTIONS
 from triage.diagnosis.advice.releases import PLACEHOLDERS as FROM_VERSIONS
+from triage.diagnosis.advice.system_libraries import PLACEHOLDERS as FROM_LIBRARIES
 from triage.knowledge.database import Knowledge, assemble
 from triage.knowledge.lint import lint, long_lines
 from triage.knowledge.pack import PackData, Problem, our_directory
@@ -53,7 +54,7 @@ def lint_packs(directories: tuple[str, ...] = ()) -> LintResult:
     packs = [read_pack(directory) for directory in directories]
     knowledge = assemble([ours, *packs])
     healthy = {name: log for pack in (ours, *packs) for name, log in _healthy_logs(pack).items()}
-    from_tables = {**FROM_VERSIONS, **FROM_DISTRIBUTIONS}
+    from_tables = {**FROM_VERSIONS, **FROM_DISTRIBUTIONS, **FROM_LIBRARIES}
     computed = {given: calculator.needs for calculator in CALCULATORS.values() for given in calculator.gives}
     computed |= {**from_tables, **FROM_EXCEPTIONS}
     looked_at = packs or [ours]

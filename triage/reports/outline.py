@@ -209,9 +209,12 @@ def _sections(report: Report, first: Diagnosis | None) -> tuple[Section, ...]:
         "ruled out": _ranked((Item(r.because, name=r.cause) for r in report.ruled_out), "useful", "detail"),
         "misconceptions": _ranked((Item(one.text) for one in report.hearsay), "supporting"),
         "alternatives": _alternatives(others),
-        "near misses": _ranked((
-                _near_miss(near, crash) for near in report.nearest if first is None or near.cause != first.cause
-            ), "important", "useful", "detail"),
+        "near misses": _ranked(
+            (_near_miss(near, crash) for near in report.nearest if first is None or near.cause != first.cause),
+            "important",
+            "useful",
+            "detail",
+        ),
         "other crashes": _other_crashes(report),
         "gaps": _gaps(report),
         "questions": _ranked((_question(one, crash) for one in incident.questions(report)), "essential", "detail"),
@@ -425,6 +428,4 @@ def _more(report: Report) -> str | None:
         return f"triage explain {report.notices[0].id}" if report.notices and not report.crash.rerun else None
     if incident.chose_to_end(report):
         return None
-    if is_plain(report) and report.diagnoses and report.diagnoses[0].fix[:1] and report.diagnoses[0].fix[0].run:
-        return None  # the command of the step is the next one
     return f"triage explain {report.topic}" if report.topic else "triage analyze LOG --exit-code CODE"

@@ -50,6 +50,10 @@ def values_for(fixes: tuple[Fix, ...], caught: Mapping[str, str], crash: Crash, 
         from triage.diagnosis.advice.exceptions import about_exception
 
         values = about_exception(crash) | values
+    if "library_advice" in missing and "file" in caught:
+        from triage.diagnosis.advice.system_libraries import missing_library
+
+        values = missing_library(caught["file"]) | values
     if "module_advice" in missing and "module" in caught:
         from triage.diagnosis.advice.missing_modules import missing_module
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from triage import digits
 from triage.chains import last_chain, nearest_own
 from triage.crash import Crash, PythonException
+from triage.diagnosis.advice.imports import about_import
 from triage.patterns import compile as pattern
 from triage.phrases import Phrase, fill, quote
 
@@ -141,8 +142,11 @@ _REMARKS = (
         r"Data cardinality is ambiguous[\s\S]{0,80}?x'? sizes: (?P<one>\d+)[\s\S]{0,80}?y'? sizes: (?P<other>\d+)",
         "x has {one} samples and y has {other}: give as many labels as samples.",
     ),
-    _Remark("ParserError", r"Expected (?P<want>\d+) fields in line (?P<line>\d+), saw (?P<have>\d+)",
-            "Line {line} of the file has {have} fields instead of {want}: correct it, or pass sep= or on_bad_lines=."),
+    _Remark(
+        "ParserError",
+        r"Expected (?P<want>\d+) fields in line (?P<line>\d+), saw (?P<have>\d+)",
+        "Line {line} of the file has {have} fields instead of {want}: correct it, or pass sep= or on_bad_lines=.",
+    ),
     _Remark(
         "ValueError",
         r"invalid literal for int\(\) with base 10: '(?P<text>-?\d{1,20}\.\d{0,20})'",
@@ -187,7 +191,7 @@ _REMARKS = (
     _Remark(
         "JSONDecodeError",
         r"Expecting property name enclosed in double quotes",
-        'JSON wants double quotes around names, and no comma after the last one.',
+        "JSON wants double quotes around names, and no comma after the last one.",
     ),
     _Remark("JSONDecodeError", r"Unterminated string", "The JSON text stops in the middle of a string."),
     _Remark("JSONDecodeError", r"Unexpected UTF-8 BOM", "Open the file with encoding='utf-8-sig'."),
@@ -251,7 +255,9 @@ _REMARKS = (
         r"no such table: (?P<table>\S{1,80})",
         "The database that was opened has no table {table}; SQLite makes a new, empty file where the path is wrong.",
     ),
-    _Remark("OperationalError", r"unable to open database file", "Make the folder of the database file, or correct it."),
+    _Remark(
+        "OperationalError", r"unable to open database file", "Make the folder of the database file, or correct it."
+    ),
     _Remark(
         "ProgrammingError",
         r"Incorrect number of bindings supplied.*uses (?P<want>\d+), and there (?:is|are) (?P<have>\d+) supplied",
@@ -326,7 +332,7 @@ _REMARKS = (
 def about_exception(crash: Crash) -> dict[str, str]:
     """`exception_advice`, where there is something to say about what went wrong first."""
     chain = last_chain(crash)
-    sentence = next(_remarks(chain.root), None) if chain else None
+    sentence = (about_import(chain.root, crash) or next(_remarks(chain.root), None)) if chain else None
     return {} if sentence is None else {"exception_advice": sentence}
 
 
