@@ -37,7 +37,10 @@ class Chain(NamedTuple):
     @property
     def wrapper(self) -> PythonException | None:
         """What it became in the end; None if that says nothing new."""
-        last = next((error for error in reversed(self.links) if error.link != "member"), self.links[-1])
+        links = self.links
+        if self.failed_tests:
+            links = links[: next(number for number, error in enumerate(links) if error.link == "member")]
+        last = next((error for error in reversed(links) if error.link != "member"), links[-1])
         same = (last.short_type, last.gist) == (self.root.short_type, self.root.gist)
         return None if last is self.root or same else last
 
@@ -45,7 +48,14 @@ class Chain(NamedTuple):
     def members(self) -> int:
         """How many exceptions were raised together; 0 where there was no group."""
         starts = (error for error in self.links if error.link == "member" and not is_group(error))
-        return sum(1 for _ in starts)
+        return sum(1 for _ in starts) if is_group(self.links[0]) else 0
+
+    @property
+    def failed_tests(self) -> int:
+        """How many tests failed, each with an exception of its own; 0 where it was no run of tests."""
+        first = self.links[0]
+        others = sum(1 for error in self.links if error.link == "member")
+        return others + 1 if others and first.link is None and not is_group(first) else 0
 
 
 def is_group(error: PythonException) -> bool:
@@ -107,6 +117,8 @@ def _root(links: tuple[PythonException, ...]) -> int:
     root = 0
     for number, error in enumerate(links[1:], 1):
         before = links[root]
+        if error.link == "member" and not is_group(before):
+            break
         says_nothing = is_group(before) or (before.short_type in _CONTROL and not error.gist.endswith(_OF_GENERATORS))
         # An `except` block that raises on purpose wraps what it caught. One that fails by itself has a fault of its
         # own, and what it handled was expected: `try: import a` / `except ImportError: import b`.

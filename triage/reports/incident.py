@@ -151,12 +151,24 @@ def raised(crash: Crash) -> list[str]:
     sentences = [] if is_told else [said]
     if chain.members > 1:
         sentences.append(f"the first of {chain.members} exceptions that were raised together")
+    if chain.failed_tests:
+        sentences.append(f"the first of {chain.failed_tests} failures")
     if chain.wrapper is not None:
         own = nearest_own(chain.wrapper.frames)
         at = f", at {_line(own)}" if own and own != _own_frame(crash) else ""
         said = f": {chain.wrapper.gist}" if chain.wrapper.gist else ""
         sentences.append(f"it ended as {chain.wrapper.short_type}{said}{at}")
     return sentences
+
+
+def outlived(report: Report) -> str | None:
+    """What ended a thread or a task of a program that itself ended with 0."""
+    chain = last_chain(report.crash)
+    if chain is None or not any(ground.sign == "exit 0" for ground in report.outcome.because):
+        return None
+    frame = _own_frame(report.crash)
+    at = f" at {_line(frame)}" if frame else ""
+    return chain.root.short_type + at + (f": {chain.root.gist}" if chain.root.gist else "")
 
 
 def only_raised(crash: Crash) -> bool:
@@ -377,7 +389,8 @@ def _who(crash: Crash) -> str:
 
 def _line(frame: PythonFrame) -> str:
     line = "" if frame.line is None else f":{frame.line}"
-    return f"{base_name(frame.file)}{line} in {frame.function}"
+    function = f" in {frame.function}" if frame.function else ""
+    return f"{base_name(frame.file)}{line}{function}"
 
 
 def _native_thread(crash: Crash) -> Thread | None:

@@ -197,7 +197,7 @@ def _sections(report: Report, first: Diagnosis | None) -> tuple[Section, ...]:
         "death": _death(crash) if report.verdict != NO_CRASH else [],
         "outcome": _facts(incident.ended(report), priority="useful" if first else "important"),
         "reaction": _facts(incident.reaction(crash)),
-        "exception": _exception(crash) if report.verdict != NO_CRASH else [],
+        "exception": _exception(crash) if report.verdict != NO_CRASH else _facts(incident.outlived(report)),
         "program": _program(report),
         "software": _software(report),
         "location": _location(crash),

@@ -202,6 +202,7 @@ class _Reading:
         if pattern(_PYTEST_TEST).match(line):
             self._finish()
             self._frames, self._has_header, self._code, self._asserted = [], False, None, None
+            self._link = "member" if self._found else None
             return True
         if match := pattern(_PYTEST_ASSERTED).match(line):
             if self._message is not None and not _last_line(line, in_traceback=False):
