@@ -89,7 +89,6 @@ def test_a_failure_without_an_exception_is_not_called_one() -> None:
         ("gen", "next() found nothing more"),
         ("pickle", "top level of a module"),
         ("calledproc-sig", "killed from outside"),
-        ("py313-color", "Write name for nmae"),
     ],
 )
 def test_one_sentence_helps_where_something_true_can_be_said(name: str, says: str) -> None:

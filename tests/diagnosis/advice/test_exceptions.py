@@ -47,6 +47,9 @@ def said(type: str, message: str, *frames: PythonFrame) -> str:
         ),
         ("SystemError", "<built-in function f> returned NULL without setting an exception", "broke Python's rules"),
         ("NameError", "name 'np' is not defined", "Define or import np"),
+        ("NameError", "name 'vlaue' is not defined. Did you mean: 'value'?", "Write value for vlaue"),
+        ("NameError", "name 'io' is not defined. Did you forget to import 'io'?", "Import io at the top"),
+        ("AttributeError", "'A' object has no attribute 'nmae'. Did you mean: '.name'?", "Write name for nmae"),
     ],
 )
 def test_everyday_exceptions_have_a_sentence(type: str, message: str, says: str) -> None:
