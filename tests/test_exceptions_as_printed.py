@@ -14,6 +14,7 @@ from triage.chains import last_chain, nearest_own
 from triage.crash import base_name
 from triage.report import Report
 from triage.reports import renderer
+from triage.reports.recognition import is_report
 
 PROGRAMS: dict[str, dict[str, Any]] = yaml.safe_load((LOGS.parent / "exceptions.yaml").read_text("utf-8"))
 RAISING = sorted(name for name, program in PROGRAMS.items() if "type" in program)
@@ -68,6 +69,13 @@ def test_a_code_of_the_programs_own_choice_gets_two_lines() -> None:
     assert "exit 3" in sentence
     assert "without an exception" in sentence
     assert verdict == "unknown"
+
+
+@pytest.mark.parametrize("name", ["sysexit3", "custom-exc", "requests"])
+def test_a_short_report_is_still_recognised_as_ours(name: str, tmp_path: Path) -> None:
+    file = tmp_path / "report.txt"
+    file.write_text(renderer("text")(report_on(name)), "utf-8")
+    assert is_report(str(file))
 
 
 def test_a_failure_without_an_exception_is_not_called_one() -> None:
