@@ -16,8 +16,8 @@ LIBRARY = "__init__"
 ROOMS: dict[str, set[str]] = {
     # the facts, and what all rooms know about them
     "crash": set(),
-    "chains": {"crash"},
-    "frames": {"crash", "chains"},
+    "frames": {"crash"},
+    "chains": {"crash", "frames"},
     "programs": {"crash", "frames"},
     "report": {"crash"},
     "status_tables": {"crash"},
@@ -37,7 +37,7 @@ ROOMS: dict[str, set[str]] = {
     # facts -> report
     "clues": {"crash", "frames", "status", "instructions", "patterns"},
     "knowledge": {"crash", "patterns", "status", "clues"},
-    "diagnosis": {"crash", "frames", "report", "knowledge", "clues", "patterns", "prose", "status"},
+    "diagnosis": {"crash", "chains", "frames", "report", "knowledge", "clues", "patterns", "prose", "status"},
     # report -> people
     "redaction": {"report", "crash", "patterns"},
     "reports": {"report", "crash", "chains", "frames", "patterns"},

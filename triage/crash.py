@@ -804,6 +804,10 @@ def _primary_first(parts: Sequence["Crash"], name: str) -> tuple[Process, ...]:
     return (main, *others)
 
 
+# Codes that neither Python nor a shell gives by itself.
+_OWN_CODES = range(3, 113)
+
+
 class Crash(NamedTuple):
     """Everything known about one incident; the only thing that signatures see.
 
@@ -844,6 +848,21 @@ class Crash(NamedTuple):
     def program(self) -> Program | None:
         """Whose crash it is: the language and framework of the process that the incident is about."""
         return self.processes[self.primary].program if self.processes else None
+
+    @property
+    def chose_its_code(self) -> bool:
+        """Whether it ended with a code of its own choice, as sys.exit(3) does, and nothing is on record that failed.
+
+        Python and shells give 1 and 2 as well; they are a choice where we watched and no exception was raised.
+        """
+        exit = self.exit
+        if exit is None or exit.is_death or self.exceptions or self.threads or self.hung or self.messages:
+            return False
+        return exit.code in _OWN_CODES or (exit.code in (1, 2) and self.rerun is not None and self._is_python)
+
+    @property
+    def _is_python(self) -> bool:
+        return self.program is not None and self.program.language == "python"
 
     @property
     def hung(self) -> bool:

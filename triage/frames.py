@@ -12,7 +12,6 @@ from functools import lru_cache
 from itertools import groupby
 from typing import Literal, NamedTuple
 
-from triage.chains import last_chain
 from triage.crash import Crash, NativeFrame, PythonFrame, Thread, base_name
 from triage.patterns import compile as pattern
 
@@ -234,6 +233,8 @@ _OF_OTHERS = (
     r"|nv(?:cuda|ml|rtc|tools|infer|onnx|api|jpeg|jit|blas|enc|wgf|load|umd|d3d|og|insp|fat|perf|ptx|gpu|vm|inject))"
     r"|^_pywrap_"
 )
+# Cython names its sources as they lay where the package was built.
+_CYTHON = r"^[^/].*\.p(?:yx|xi|xd)$"
 # The machinery that raises, reports and ends; the mistake is in whatever called it.
 _MACHINERY_FILE = (
     r"(?i)^(?:ntdll|kernelbase|kernel32|ucrtbased?|msvcrt|vcruntime\d\w*|msvcp\d\w*|msvcr\d\w*|concrt\d+|wow64\w*|"
@@ -258,7 +259,7 @@ def file_owner(path: str) -> Owner:
         return "python"
     if pattern(_GENERATED).search(file):
         return "generated"
-    if pattern(_PACKAGES).search(f"/{file}"):
+    if pattern(_PACKAGES).search(f"/{file}") or pattern(_CYTHON).match(file):
         return "package"
     if pattern(_PYTHON_FOLDER).search(file) or _is_in_windows_library(path, file):
         return "python"
@@ -268,22 +269,6 @@ def file_owner(path: str) -> Owner:
 def is_own(frame: PythonFrame) -> bool:
     """Whether a frame belongs to the program itself, not to an installed package, Python or generated code."""
     return file_owner(frame.file) == "own"
-
-
-def in_own_code(crash: Crash) -> bool | None:
-    """Whether it failed in the person's own code: the innermost frame of the exception, else of the thread that
-    crashed. None where there is no stack."""
-    chain = last_chain(crash)
-    for error in (*(chain.links[chain.at :] if chain else ()), *reversed(crash.exceptions)):
-        if error.frames:
-            return is_own(error.frames[0])
-    for thread in crash.threads:
-        if thread.crashed and thread.native_stack:
-            innermost = distinctive(thread.native_stack)[:1]
-            return any(frame.module and module_owner(frame.module) == "own" for frame in innermost)
-        if thread.crashed and thread.python_stack:
-            return is_own(thread.python_stack[0])
-    return None
 
 
 def _is_in_windows_library(path: str, file: str) -> bool:

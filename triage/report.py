@@ -89,7 +89,8 @@ class Evidence(NamedTuple):
 class FixStep(NamedTuple):
     """One thing to do, its command if it has one, what it risks, how to check that it helped, and what to do if not.
 
-    `do`, `run` and `verify` are Phrases where they quote the input.
+    `do`, `run` and `verify` are Phrases where they quote the input. `is_general`: nothing of this crash could be
+    filled in, so it says what holds for everybody. `is_about_exception`: it says what the exception itself asks for.
     """
 
     do: str
@@ -97,6 +98,8 @@ class FixStep(NamedTuple):
     risk: Risk
     verify: str
     if_not: str | None = None
+    is_general: bool = False
+    is_about_exception: bool = False
 
 
 class Diagnosis(NamedTuple):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from triage import patterns
+from triage.chains import last_chain
 from triage.crash import Crash, Gap, Place
 from triage.diagnosis.outcome import ignored_spans, is_within
 from triage.diagnosis.ranking import SURE, Ranking
@@ -80,8 +81,17 @@ def _why_unknown(crash: Crash, outcome: Outcome) -> str:
     if outcome.end == "hung":
         where = "where it stands" if crash.hung else "what is in here"
         return f"It hung, and {where} does not name the cause."
+    if crash.exit and crash.chose_its_code:
+        return f"It ended itself with {crash.exit.label}, without an exception; if anything says why, its own words do."
+    if raised(crash) and (chain := last_chain(crash)):
+        name = chain.root.short_type
+        return f"It ended with {_article(name)} {name}, and nothing beyond its own words tells the cause."
     ended = f" with {crash.exit.label}" if crash.exit and crash.exit.is_failure else ""
     return f"Something failed{ended}, but the evidence does not name its cause."
+
+
+def _article(name: str) -> str:
+    return "an" if name.lstrip("_")[:1] in "AEIOUaeio" else "a"
 
 
 def _why_no_crash(crash: Crash, outcome: Outcome, notices: tuple[SeenNotice, ...]) -> str:

@@ -12,8 +12,10 @@ from triage.clues.facts import Facts
 from triage.clues.findings import Hit
 from triage.crash import Log
 from triage.diagnosis.advice.arithmetic import CALCULATORS
+from triage.diagnosis.advice.exceptions import PLACEHOLDERS as FROM_EXCEPTIONS
 from triage.diagnosis.advice.missing_modules import PLACEHOLDERS as FROM_DISTRIBUTIONS
 from triage.diagnosis.advice.releases import PLACEHOLDERS as FROM_VERSIONS
+from triage.diagnosis.advice.system_libraries import PLACEHOLDERS as FROM_LIBRARIES
 from triage.knowledge.database import Knowledge, assemble
 from triage.knowledge.lint import lint, long_lines
 from triage.knowledge.pack import PackData, Problem, our_directory
@@ -52,9 +54,9 @@ def lint_packs(directories: tuple[str, ...] = ()) -> LintResult:
     packs = [read_pack(directory) for directory in directories]
     knowledge = assemble([ours, *packs])
     healthy = {name: log for pack in (ours, *packs) for name, log in _healthy_logs(pack).items()}
-    from_tables = {**FROM_VERSIONS, **FROM_DISTRIBUTIONS}
+    from_tables = {**FROM_VERSIONS, **FROM_DISTRIBUTIONS, **FROM_LIBRARIES}
     computed = {given: calculator.needs for calculator in CALCULATORS.values() for given in calculator.gives}
-    computed |= from_tables
+    computed |= {**from_tables, **FROM_EXCEPTIONS}
     looked_at = packs or [ours]
     problems = [
         problem for pack in looked_at for problem in lint(pack, knowledge, healthy, computed, from_tables.keys())

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from triage.chains import last_chain
+from triage.chains import last_chain, nearest_own
 from triage.crash import Crash, FactName, Framework, Gap, Language, Place, ProgramSign, PythonFrame, Thread, base_name
-from triage.frames import crash_frames, is_own, module_owner, name_of
+from triage.frames import crash_frames, module_owner, name_of
 from triage.patterns import compile as pattern
-from triage.report import DIAGNOSED, NO_CRASH, Question, Report, Sign
+from triage.report import DIAGNOSED, NO_CRASH, UNKNOWN, Question, Report, Sign
 
 _NATIVE_FRAMES = 3
 FRAMEWORK_NAMES: Mapping[Framework, str] = {
@@ -145,15 +145,50 @@ def raised(crash: Crash) -> list[str]:
     chain = last_chain(crash)
     if chain is None:
         return []
-    sentences = [f"{chain.root.short_type}: {chain.root.gist}"] if chain.root.gist else []
+    said = f"{chain.root.short_type}: {chain.root.gist}" if chain.root.gist else chain.root.short_type
+    # Without a message the type is all there is, and the row above may have said it.
+    is_told = not chain.root.gist and not (crash.exit and crash.exit.is_failure)
+    sentences = [] if is_told else [said]
     if chain.members > 1:
         sentences.append(f"the first of {chain.members} exceptions that were raised together")
+    if chain.failed_tests:
+        sentences.append(f"the first of {chain.failed_tests} failures")
     if chain.wrapper is not None:
-        own = next(filter(is_own, chain.wrapper.frames), None)
+        own = nearest_own(chain.wrapper.frames)
         at = f", at {_line(own)}" if own and own != _own_frame(crash) else ""
         said = f": {chain.wrapper.gist}" if chain.wrapper.gist else ""
         sentences.append(f"it ended as {chain.wrapper.short_type}{said}{at}")
     return sentences
+
+
+def outlived(report: Report) -> str | None:
+    """What ended a thread or a task of a program that itself ended with 0."""
+    chain = last_chain(report.crash)
+    if chain is None or not any(ground.sign == "exit 0" for ground in report.outcome.because):
+        return None
+    frame = _own_frame(report.crash)
+    at = f" at {_line(frame)}" if frame else ""
+    return chain.root.short_type + at + (f": {chain.root.gist}" if chain.root.gist else "")
+
+
+def only_raised(crash: Crash) -> bool:
+    """Whether an exception is all that ended it: no signal, no crashed thread, no hang."""
+    by_itself = crash.exit is None or not crash.exit.is_death
+    crashed = any(thread.crashed for thread in crash.threads)
+    return last_chain(crash) is not None and by_itself and not crashed and not crash.hung
+
+
+def raised_by_own_line(crash: Crash) -> bool:
+    """Whether the exception came through a line of the person's own code, which the report names."""
+    chain = last_chain(crash)
+    return chain is not None and any(nearest_own(error.frames) for error in chain.links[chain.at :])
+
+
+def chose_to_end(report: Report) -> bool:
+    """Whether it ended with a code of its own choice, and nothing tells more: no exception, no cause, no crash."""
+    crash = report.crash
+    others = report.other_crashes or report.nearest or report.ruled_out or crash.partly_read
+    return report.verdict == UNKNOWN and crash.chose_its_code and not others and len(crash.processes) < 2
 
 
 # In which words a report says what its answer to "did anything die" rests on.
@@ -354,7 +389,8 @@ def _who(crash: Crash) -> str:
 
 def _line(frame: PythonFrame) -> str:
     line = "" if frame.line is None else f":{frame.line}"
-    return f"{base_name(frame.file)}{line} in {frame.function}"
+    function = f" in {frame.function}" if frame.function else ""
+    return f"{base_name(frame.file)}{line}{function}"
 
 
 def _native_thread(crash: Crash) -> Thread | None:
@@ -379,11 +415,10 @@ def _own_frame(crash: Crash) -> PythonFrame | None:
     chain = last_chain(crash)
     stacks = [error.frames for error in chain.links[chain.at :]] if chain else []
     stacks += [error.frames for error in reversed(crash.exceptions)]
-    own = (frame for stack in stacks for frame in stack if is_own(frame))
+    own = (frame for stack in stacks if (frame := nearest_own(stack)))
     return next(own, next((stack[0] for stack in stacks if stack), None))
 
 
 def _nearest(stack: Sequence[PythonFrame]) -> PythonFrame | None:
     """The innermost frame of the user's own code, else the innermost of all."""
-    own = (frame for frame in stack if is_own(frame))
-    return next(own, stack[0] if stack else None)
+    return nearest_own(stack) or (stack[0] if stack else None)

@@ -118,6 +118,8 @@ class Outline(NamedTuple):
     """The command that explains more."""
     made_by: str
     """Which triage and which signatures made it, and how much was redacted."""
+    is_short: bool = False
+    """Whether it is a few lines that need no air between them."""
 
 
 # Enough of a line to find it again.
@@ -164,6 +166,7 @@ def outline(report: Report) -> Outline:
         more=_more(report),
         made_by=f"triage {report.version}, signatures {report.signatures[:19]}"
         + (f"; hidden: {hidden}" if hidden else ""),
+        is_short=report.verdict != NO_CRASH and (is_plain(report) or incident.chose_to_end(report)),
     )
 
 
@@ -182,6 +185,10 @@ def _sections(report: Report, first: Diagnosis | None) -> tuple[Section, ...]:
     if report.verdict == NO_CRASH and report.crash.rerun:
         return ()  # whoever ended it knows the rest
     crash = report.crash
+    if is_plain(report):
+        return _of_exception(report, first)
+    if incident.chose_to_end(report):
+        return ()
     others = report.diagnoses[1:] if first else report.diagnoses
     found: dict[SectionKind, list[Item]] = {
         "unread": [Item(sentence) for sentence in incident.not_read(crash)],
@@ -190,7 +197,7 @@ def _sections(report: Report, first: Diagnosis | None) -> tuple[Section, ...]:
         "death": _death(crash) if report.verdict != NO_CRASH else [],
         "outcome": _facts(incident.ended(report), priority="useful" if first else "important"),
         "reaction": _facts(incident.reaction(crash)),
-        "exception": _exception(crash) if report.verdict != NO_CRASH else [],
+        "exception": _exception(crash) if report.verdict != NO_CRASH else _facts(incident.outlived(report)),
         "program": _program(report),
         "software": _software(report),
         "location": _location(crash),
@@ -202,13 +209,47 @@ def _sections(report: Report, first: Diagnosis | None) -> tuple[Section, ...]:
         "ruled out": _ranked((Item(r.because, name=r.cause) for r in report.ruled_out), "useful", "detail"),
         "misconceptions": _ranked((Item(one.text) for one in report.hearsay), "supporting"),
         "alternatives": _alternatives(others),
-        "near misses": _ranked((_near_miss(near, crash) for near in report.nearest), "important", "useful", "detail"),
+        "near misses": _ranked(
+            (_near_miss(near, crash) for near in report.nearest if first is None or near.cause != first.cause),
+            "important",
+            "useful",
+            "detail",
+        ),
         "other crashes": _other_crashes(report),
         "gaps": _gaps(report),
         "questions": _ranked((_question(one, crash) for one in incident.questions(report)), "essential", "detail"),
         "reliability": _facts(incident.reliability(report), role="note", priority="supporting"),
     }
     return tuple(Section(kind, *_TITLES[kind], tuple(found[kind])) for kind in _TITLES if found[kind])
+
+
+# The cause about which a report has little more to say than the exception itself.
+_PLAIN = "other.python-exception"
+
+
+def is_plain(report: Report) -> bool:
+    """Whether it ended as an exception about which there is little to say beyond its own words and its place."""
+    if report.verdict == NO_CRASH or report.other_crashes or not incident.only_raised(report.crash):
+        return False
+    if report.verdict == UNKNOWN:
+        return incident.raised_by_own_line(report.crash)
+    return bool(report.diagnoses) and report.diagnoses[0].cause == _PLAIN
+
+
+def _of_exception(report: Report, first: Diagnosis | None) -> tuple[Section, ...]:
+    """What was raised, where, and the one thing that helps, if there is one."""
+    crash = report.crash
+    # What would be said of any exception is not worth a line, and one good step is worth more than three.
+    step = next((step for step in (first.fix if first else ())), None)
+    is_said = step is not None and not (step.is_about_exception and step.is_general)
+    helpful = [_step(step)._replace(least=2, parts=_commands(step))] if step and is_said else []
+    found: dict[SectionKind, list[Item]] = {
+        "unread": [Item(sentence) for sentence in incident.not_read(crash)],
+        "death": _facts(incident.died(crash)),
+        "exception": _facts("; ".join(incident.raised(crash)), role="code"),
+        "fix": helpful,
+    }
+    return tuple(Section(kind, *_TITLES[kind], tuple(items)) for kind, items in found.items() if items)
 
 
 def _ranked(items: Iterable[Item], *priorities: Priority) -> list[Item]:
@@ -332,9 +373,12 @@ def _place(place: Place | None, crash: Crash) -> str:
 
 def _step(step: FixStep) -> Item:
     risk = "" if step.risk == "low" else f" (risk: {step.risk})"
-    command = (Item(step.run, "command"),) if step.run else ()
     if_not = (Item(step.if_not, "note", lead="if not:", priority="extra"),) if step.if_not else ()
-    return Item(step.do + risk, parts=(*command, Item(step.verify, "note", lead="check:"), *if_not))
+    return Item(step.do + risk, parts=(*_commands(step), Item(step.verify, "note", lead="check:"), *if_not))
+
+
+def _commands(step: FixStep) -> tuple[Item, ...]:
+    return (Item(step.run, "command"),) if step.run else ()
 
 
 def _alternatives(others: Sequence[Diagnosis]) -> list[Item]:
@@ -382,4 +426,6 @@ def _question(question: Question, crash: Crash) -> Item:
 def _more(report: Report) -> str | None:
     if report.verdict == NO_CRASH:
         return f"triage explain {report.notices[0].id}" if report.notices and not report.crash.rerun else None
+    if incident.chose_to_end(report):
+        return None
     return f"triage explain {report.topic}" if report.topic else "triage analyze LOG --exit-code CODE"

@@ -18,6 +18,7 @@ _CAUSE = re.compile(r"[\w-]+\.[\w.-]+")
 # The cause came before the sentence once, on the same line, and Markdown had it in the heading.
 _OLD_ANSWER = re.compile(r"(?:perhaps )?([\w.-]+)   \S")
 _OLD_HEADING = "## triage: "
+_CHOSEN = "It ended itself with "
 _ROW = re.compile(r" (?:[a-z]{2,7} {1,6}| {7,8})(?=\S|  )")
 _MARKDOWN_ANSWER = re.compile(r"triage: `[\w.-]+`")
 
@@ -64,17 +65,25 @@ def _is_markdown(lines: list[str]) -> bool:
 
 
 def _is_text(lines: list[str]) -> bool:
-    """Each report is an answer, rows behind their labels, and the next command, which `no-crash` does without."""
+    """Each report is an answer, rows behind their labels, and the next command.
+
+    `no-crash` does without a command, and a code that a program chose itself without any row.
+    """
     rest = [_COLOUR.sub("", line).rstrip() for line in lines]
     while rest:
         if _FILE_NAME.match(rest[0]):
             rest = rest[1:]
         answer, end = _answer(rest)
+        chosen = answer == "unknown" and rest[0].startswith(_CHOSEN)
         rows = []
         while answer and end < len(rest) and (not rest[end] or _ROW.match(rest[end])):
             rows += [rest[end]] if rest[end] else []
             end += 1
-        if not (answer == "no-crash" or (answer and rows and rows[-1].split()[:2] == ["more", "triage"])):
+        if not (
+            answer == "no-crash"
+            or (chosen and not rows)
+            or (answer and rows and rows[-1].split()[:2] == ["more", "triage"])
+        ):
             return False
         rest = rest[end:]
     return True

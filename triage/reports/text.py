@@ -63,8 +63,10 @@ def render(report: Report) -> str:
 def layout(report: Report, width: int | None) -> list[Line]:
     """The report's lines. With a width they are wrapped and kept to one screen; without one nothing is left out."""
     shown = outline(report)
-    above = [*_headline(shown, width), Line(())]
-    below = [Line(()), Line(((" more".ljust(_LABEL), "label"), (shown.more, "command")))] if shown.more else []
+    # An empty line sets a long report apart; a short one needs none.
+    gap = [] if shown.is_short else [Line(())]
+    above = [*_headline(shown, width), *gap]
+    below = [*gap, Line(((" more".ljust(_LABEL), "label"), (shown.more, "command")))] if shown.more else []
     if width is None:
         blocks = [_section_lines(section, section.items, None) for section in shown.sections]
     else:

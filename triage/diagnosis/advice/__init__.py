@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Mapping
 
+from triage.chains import in_own_code
 from triage.crash import Command, Crash
 from triage.diagnosis.advice.arithmetic import calculate
-from triage.frames import in_own_code
 from triage.knowledge.database import Knowledge
 from triage.knowledge.signature import Fix, Person
 from triage.phrases import Phrase, fill, placeholders, quoting
@@ -46,6 +46,14 @@ def values_for(fixes: tuple[Fix, ...], caught: Mapping[str, str], crash: Crash, 
         from triage.diagnosis.advice.fixed_bugs import fixed_bug
 
         values = fixed_bug(crash, caught.get("op"), knowledge.versions) | values
+    if "exception_advice" in missing:
+        from triage.diagnosis.advice.exceptions import about_exception
+
+        values = about_exception(crash) | values
+    if "library_advice" in missing and "file" in caught:
+        from triage.diagnosis.advice.system_libraries import missing_library
+
+        values = missing_library(caught["file"]) | values
     if "module_advice" in missing and "module" in caught:
         from triage.diagnosis.advice.missing_modules import missing_module
 
@@ -88,7 +96,8 @@ def _texts(fix: Fix) -> tuple[str, ...]:
 
 
 def _step(fix: Fix, values: Mapping[str, str], safe: Mapping[str, str], crash: Crash) -> FixStep | None:
-    do = fill(fix.do, values) or fix.otherwise
+    filled_in = fill(fix.do, values)
+    do = filled_in or fix.otherwise
     if do is None:
         return None
     filled = {system: text for system, command in fix.run.items() if (text := fill(command, safe))}
@@ -102,7 +111,9 @@ def _step(fix: Fix, values: Mapping[str, str], safe: Mapping[str, str], crash: C
             run = _for_this_script(run, rerun, script, Command(crash.run_options).line(system))
             theirs += [rerun, script]
         run = quoting(run, *theirs)
-    return FixStep(do, run, fix.risk, fill(fix.verify, values) or fix.verify, fix.if_not)
+    verify = fill(fix.verify, values) or fix.verify
+    about_exception = "exception_advice" in placeholders(fix.do)
+    return FixStep(do, run, fix.risk, verify, fix.if_not, filled_in is None, about_exception)
 
 
 def _for_this_script(run: str, rerun: str, script: str, options: str) -> str:

@@ -10,10 +10,15 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from triage.crash import Crash, Environment, Provider, PythonException
+from triage.diagnosis.advice.imports import about_import
 from triage.frames import is_own
+from triage.patterns import compile as pattern
 
 # Each placeholder with the named groups that it needs.
 PLACEHOLDERS: Mapping[str, tuple[str, ...]] = {"module_advice": ("module",), "module_install": ("module",)}
+# What pip prints of a package that it needs not install, and the folder that is an environment's.
+_SATISFIED = r"(?m)^Requirement already satisfied: (?P<name>[\w.-]+)[^\n]{0,200}? in (?P<folder>[^\n(]{1,300})"
+_FOLDER = r"^(.{1,200}?)(?:/lib/python\d[\d.]*|/[Ll]ib)/"
 _PACKAGES = r"(?:site|dist)-packages/([\w.-]+)"
 
 
@@ -33,6 +38,10 @@ def missing_module(module: str, crash: Crash, tables: Mapping[str, Any]) -> dict
 
 def _advice(module: str, crash: Crash, tables: Mapping[str, Any]) -> Advice:
     error = _error_about(module, crash)
+    if error is not None and (hidden := about_import(error, crash)):
+        return Advice(hidden.removesuffix("."))
+    if elsewhere := _installed_elsewhere(module, crash, tables):
+        return elsewhere
     packages = _rows(tables, "packages")
     if provider := _installed(module, crash.environment):
         return _broken(module, provider, packages)
@@ -44,6 +53,27 @@ def _advice(module: str, crash: Crash, tables: Mapping[str, Any]) -> Advice:
     if distribution := _nearest(module, packages):
         return _to_install(module, distribution, crash.environment)
     return Advice(_unknown(module, error))
+
+
+def _installed_elsewhere(module: str, crash: Crash, tables: Mapping[str, Any]) -> Advice | None:
+    """What pip said that it has in another environment than the one whose files the traceback shows."""
+    wanted = _normal(_name(_nearest(module, _rows(tables, "packages")) or module.partition(".")[0]))
+    ours = {folder for error in crash.exceptions for frame in error.frames if (folder := _site_folder(frame.file))}
+    for log in crash.logs:
+        for found in pattern(_SATISFIED).finditer(log.text):
+            folder = _site_folder(f"{found['folder'].rstrip()}/")
+            if _normal(found["name"]) == wanted and folder and ours and folder not in ours:
+                return Advice(
+                    f"Install it with the pip of the Python that runs the program: pip has {found['name']} in "
+                    f"{folder}, and the program takes its packages from {min(ours)}",
+                    _nearest(module, _rows(tables, "packages")),
+                )
+    return None
+
+
+def _site_folder(file: str) -> str | None:
+    match = pattern(_FOLDER).match(file.replace("\\", "/"))
+    return match[1] if match else None
 
 
 def _nearest(module: str, rows: Mapping[str, str]) -> str | None:

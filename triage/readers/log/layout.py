@@ -223,7 +223,11 @@ def _sortable(time: str) -> str | None:
 _WIDTHS = frozenset({79, 80, 99, 100, 119, 120, 131, 132, 159, 160})
 _WIDTH_SAMPLE = 4000
 # A line that starts like this starts something new, however full the line before it is.
-_STARTS = ("Traceback (", "  File ", "    ", "\t", "#", ">>> ", "During handling", "[", "(")
+_STARTS = (
+    *("Traceback (", "  File ", "    ", "\t", "#", ">>> ", "During handling", "[", "("),
+    # Boxes fill the width of a console by themselves.
+    *("╭", "│", "╰", "┌", "├", "└", "┃", "┏", "┡", "┗", "╔", "║", "╚"),
+)
 
 
 def _unwrapped(lines: list[str], numbers: array[int]) -> tuple[list[str], array[int]]:

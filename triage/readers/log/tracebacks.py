@@ -25,13 +25,14 @@ _LAST_LINE = (
     r"(?:Error|Exception|Interrupt|Exit|Exceeded|Group|Pool|Loss|It))(?:\(\w+\))?(?:: ?(.*))?$"
 )
 # pytest: the heading of a test, the lines that it marks, and the places in its long, short and one-line forms.
-_PYTEST_HEADINGS = ("= FAILURES =", "= ERRORS =")
+_PYTEST_HEADINGS = ("= FAILURES =", "= ERRORS =", "ImportError while loading conftest '")
 _PYTEST_TEST = r"^_{3,} .+ _{3,}$"
 _PYTEST_ASSERTED = r"^E\s{3,}(?P<text>.*)$"
 _PYTEST_MARKED = r"^>\s{3,}(?P<code>.*)$"
 _PYTEST_FRAME = (
     r"^(?P<file>(?:[A-Za-z]:)?[^\s:]+\.py):(?P<line>\d+):(?: in (?P<function>.+)"
-    r"| (?P<name>(?:[A-Za-z_]\w*\.)*[A-Z]\w*)(?:: (?P<text>.*))?)?$"
+    r"| (?P<name>(?:[A-Za-z_]\w*\.)*[A-Z]\w*)(?:: (?P<text>.*))?"
+    r"| (?P<assertion>assert .*))?$"
 )
 # What a worker's traceback is quoted in.
 _REMOTE_END = '"""'
@@ -67,18 +68,32 @@ _LONGEST_MESSAGE = 80
 
 def extract(log: Log) -> tuple[PythonException, ...]:
     """Every exception in the order of the text."""
-    if not any(word in log.text for word in (_START, _NOT_IMPORTED, *_ENDINGS)):
+    if not any(word in log.text for word in (_START, _NOT_IMPORTED, *_PYTEST_HEADINGS, *_ENDINGS)):
         return ()
     reading = _Reading(log)
     framed = _is_framed(log)
+    box = _Box() if framed else None
+    indent = ""
     for offset, whole in log.lines():
         # The beginning of a long message names what failed.
         line = whole[:_LONGEST_LINE]
-        if framed:
-            if pattern(_MEMBER).match(line):
+        if box is not None:
+            if pattern(_MEMBER).search(line):
                 reading.begin_member()
                 continue
-            line = _without_frame(line)
+            unboxed = box.text_of(line)
+            if unboxed is None:
+                continue
+            if box.runs_on(line) and reading.goes_on(unboxed):
+                continue
+            line = unboxed
+        elif _START in line and (indented := pattern(_INDENTED).match(line)):
+            # doctest and other reports quote a traceback within their own text.
+            indent = indented[1]
+        if indent:
+            inside = line.startswith(indent) or not line
+            indent = indent if inside else ""
+            line = line[len(indent) :] if inside else line
         reading.take(line, offset)
     return reading.end()
 
@@ -107,6 +122,13 @@ class _Reading:
         """The next exception is a member of a group."""
         self._finish()
         self._link, self._frames = "member", None
+
+    def goes_on(self, line: str) -> bool:
+        """Take a line as the rest of the message's last one, which a console was too narrow for."""
+        if self._message is None or not line:
+            return False
+        self._message.go_on(line)
+        return True
 
     def take(self, line: str, offset: int) -> None:
         """Read the next line."""
@@ -180,6 +202,7 @@ class _Reading:
         if pattern(_PYTEST_TEST).match(line):
             self._finish()
             self._frames, self._has_header, self._code, self._asserted = [], False, None, None
+            self._link = "member" if self._found else None
             return True
         if match := pattern(_PYTEST_ASSERTED).match(line):
             if self._message is not None and not _last_line(line, in_traceback=False):
@@ -195,6 +218,10 @@ class _Reading:
         self._finish()
         frame = PythonFrame(match["file"], digits.whole(match["line"]), match["function"] or "")
         name, text = match["name"], match["text"]
+        if match["assertion"] is not None:
+            name, text = "AssertionError", match["assertion"]
+        if name is not None and text is not None and name.endswith("Warning"):
+            return False
         if name is None:
             self._frames = [*(self._frames or ()), frame]
             self._code = None
@@ -215,19 +242,66 @@ class _Reading:
 _UNCAUGHT = "Uncaught Python exception"
 # What draws a frame around a traceback: the margins of an exception group, the boxes of rich.
 _GROUP = "Exception Group Traceback"
-_MEMBER = r"^\s*\+-\+?-{2,} (?:\d+|\.\.\.) -{2,}$"
+_MEMBER = r"^\s*\+-\+?-{2,} (?:\d+|\.\.\.) -{2,}$|─ Sub-exception #\d+ ─"
 _MARGIN = r"^\s*(?:\+-\+?-{2,}[^|]*|[|+]) ?"
 _BOX = r"^\s*[│|] ?(?P<text>.*?)\s*[│|]?$"
+_EDGES = ("│", "|")
+# A box may stand in the box of a group, and the values of variables in one of their own.
+_NESTED = 8
+# The place of a frame as rich writes it, and one that was too long for the width of the box.
+_PLACE_IN_BOX = r"^(?:[A-Za-z]:)?[/\\~][^│]*:\d+ in \S"
+_BROKEN_PLACE = r"^(?:[A-Za-z]:)?[/\\~]\S*(?::\d+)?(?: in)?$"
+_NEEDS_SPACE = r"(?::\d+| in)$"
+_MOST_PIECES = 4
+# A traceback inside other text, as doctest prints it.
+_INDENTED = r"^([ \t]+)Traceback \(most recent call last\):$"
 
 
 def _is_framed(log: Log) -> bool:
     return _GROUP in log.text or ("─ " + _START) in log.text or ("- " + _START) in log.text
 
 
+class _Box:
+    """Takes the frame off each line, and puts together what rich broke at its width."""
+
+    def __init__(self) -> None:
+        self._width = 0
+        self._pieces: list[str] = []
+        self._above = 0
+
+    def text_of(self, line: str) -> str | None:
+        """The line without its frame; None where the next lines go on with it."""
+        if "─ " + _START in line:
+            self._width = max(self._width, len(line.strip()))
+        text = _without_frame(line)
+        if self._pieces:
+            last = self._pieces[-1]
+            text = (" " if pattern(_NEEDS_SPACE).search(last) else "").join((last, text.strip()))
+        is_boxed = line.lstrip().startswith(_EDGES)
+        if is_boxed and len(self._pieces) < _MOST_PIECES and self._is_broken(text):
+            self._pieces.append(text)
+            return None
+        self._pieces = []
+        return text
+
+    def runs_on(self, line: str) -> bool:
+        """Whether this line below a box is what its width broke off the line above."""
+        word = len(line.split(" ", 1)[0])
+        above, self._above = self._above, 0 if line.lstrip().startswith(_EDGES) else len(line)
+        return bool(self._width and line and line[0] != " " and 0 < above <= self._width < above + 1 + word)
+
+    def _is_broken(self, text: str) -> bool:
+        return bool(pattern(_BROKEN_PLACE).match(text)) and not pattern(_PLACE_IN_BOX).match(text)
+
+
 def _without_frame(line: str) -> str:
-    if line.lstrip()[:1] in ("│", "|") and line.endswith(("│", "|")):
+    for _ in range(_NESTED):
+        if not (line.lstrip().startswith(_EDGES) and line.endswith(_EDGES)):
+            break
         box = pattern(_BOX).match(line)
-        return box["text"] if box else line
+        line = box["text"] if box else line
+    else:
+        return line
     margin = pattern(_MARGIN).match(line)
     return line[margin.end() :] if margin else line
 
@@ -262,6 +336,10 @@ class _Message:
         if len(self._lines) >= _LONGEST_MESSAGE or line.strip() == _REMOTE_END or pattern(_OVER).match(line):
             return True
         return not line.strip() and not self._lines[-1].strip() and len(self._lines) > 1
+
+    def go_on(self, line: str) -> None:
+        """The last line goes on with this."""
+        self._lines[-1] = f"{self._lines[-1].rstrip()} {line.lstrip()}"
 
     def add(self, line: str) -> None:
         self._lines.append(line)
