@@ -36,7 +36,7 @@ _NAMED: Mapping[Framework, str] = {
 }
 _QUOTED = re.compile(r'"[^"]*"')
 _POSIX_ONLY = (
-    (re.compile(r";"), "two commands behind a semicolon", "&& between them, or run: {linux: …, windows: …}"),
+    (re.compile(r";(?:\s|$)"), "two commands behind a semicolon", "&& between them, or run: {linux: …, windows: …}"),
     (
         re.compile(r"\$\(|\$\w|/dev/|/proc/|/sys/|/usr/|/tmp\b"),
         "a POSIX path or variable",

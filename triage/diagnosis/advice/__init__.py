@@ -18,8 +18,7 @@ from triage.phrases import Phrase, fill, placeholders, quoting
 from triage.report import FixStep
 
 # Assignments before a command, as POSIX shells take them: NAME=value NAME=value command.
-_ASSIGNMENTS = re.compile(r"(?:[A-Z_][A-Z0-9_]*=\S* )+")
-_ASSIGNMENT = re.compile(r"[A-Z0-9_]=")
+_ASSIGNMENTS = re.compile(r"(?:[A-Z_][A-Za-z0-9_]*=\S* )+")
 # Frameworks whose package has another name.
 _PACKAGES = {"pytorch": "torch"}
 _A_WORD = r"[A-Za-z0-9_][\w.+-]*"
@@ -113,17 +112,18 @@ def _step(
 
 
 def for_shell(text: str | None, system: str) -> str | None:
-    """Settings before a command as Windows takes them, in each of the commands that && joins."""
-    if text is None or system != "windows" or not _ASSIGNMENT.search(text):
+    """A command as Windows takes it: settings before each of the commands that && joins, and programs in this folder."""
+    if text is None or system != "windows":
         return text
     return " && ".join(_set_first(part) for part in _joined(text))
 
 
 def _set_first(command: str) -> str:
     match = _ASSIGNMENTS.match(command)
-    if match is None or match.end() == len(command):
-        return command
-    return cmd_settings(match[0].split(), command[match.end() :])
+    settings = match[0].split() if match and match.end() < len(command) else []
+    line = command[len(match[0]) :] if match and settings else command
+    line = f".\\{line[2:]}" if line.startswith("./") else line
+    return cmd_settings(settings, line) if settings else line
 
 
 def _joined(text: str) -> list[str]:

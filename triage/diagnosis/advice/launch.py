@@ -46,7 +46,9 @@ _LAUNCHERS = (
 _IN_ENVIRONMENTS = ("torchrun", "accelerate", "deepspeed", "pytest", "ipython", "gunicorn", "uvicorn", "celery")
 _STARTS = (
     r"(?:[A-Z_][A-Z0-9_]*=\S* )*(?:time |nohup |& )?(?:\"[^\"\n]{1,200}[\\/]python(?:\.exe)?\" |\./[\w.-]"
-    r"|(?:[\w.:~\\/-]{0,200}[\\/])?(?:python[\d.]*|py|" + "|".join(name.replace(".", r"\.") for name in _LAUNCHERS) + ")"
+    r"|(?:[\w.:~\\/-]{0,200}[\\/])?(?:python[\d.]*|py|"
+    + "|".join(name.replace(".", r"\.") for name in _LAUNCHERS)
+    + ")"
     r"(?:\.exe)? )"
 )
 # What stands before a typed command: user@host:~$, (venv) C:\>, PS C:\>, a shell that shows what it runs.
@@ -117,11 +119,13 @@ def _launch(crash: Crash) -> Launch | None:
     typed = list(dict.fromkeys(_typed(crash)))
     if main is None:
         return typed[0] if len(typed) == 1 else None
+    if not main.words:
+        return next((one for one in reversed(typed) if one.kind == main.kind), None)
     name = base_name(main.script or main.words[-1])
     fitting = [one for one in typed if any(base_name(word) == name for word in (*one.words, one.script or ""))]
     if fitting:
         return fitting[-1]
-    return main if main.kind != "module" or main.words else None
+    return main
 
 
 def _of_run(crash: Crash) -> Launch | None:
@@ -135,7 +139,8 @@ def _of_run(crash: Crash) -> Launch | None:
     is_path = "/" in first or "\\" in first or "." in first
     other = first.endswith((".sh", ".bash", ".exe", ".bat", ".out"))
     if other or not is_path:
-        return Launch("program", crash.rerun.argv)
+        in_this_folder = other and "/" not in first and "\\" not in first
+        return Launch("program", (f"./{first}" if in_this_folder else first, *others))
     return Launch("script", crash.rerun.argv, first)
 
 
@@ -168,17 +173,22 @@ def _continued(line: str, after: str) -> str:
 def _words(line: str, windows: bool) -> tuple[str, ...]:
     """The words of the first command of a line, without what is done with its output."""
     whole = pattern(_END).match(line)
-    command = pattern(_REDIRECTION).sub("", (whole[0] if whole else line).rstrip())
+    end = whole.end() if whole else len(line)
+    command = line[:end].rstrip()
+    if line[end : end + 1] == ">":
+        command = pattern(_REDIRECTION).sub("", command)
     try:
         words = shlex.split(command, posix=not windows)
     except ValueError:  # a quote that is never closed
         return ()
-    return tuple(word.strip('"') if windows else word for word in words)
+    return tuple(word.strip("\"'") if windows else word for word in words)
 
 
 def parsed(words: tuple[str, ...], told: bool = False) -> Launch | None:
     """A command by its words; `told` if it is known that it is what died, whatever it is called."""
-    while words and (words[0] in ("time", "nohup", "&", "exec") or ("=" in words[0] and words[0].split("=")[0].isupper())):
+    while words and (
+        words[0] in ("time", "nohup", "&", "exec") or ("=" in words[0] and words[0].split("=")[0].isupper())
+    ):
         words = words[1:]
     if not words or any(not word.isprintable() for word in words):
         return None
@@ -190,7 +200,7 @@ def parsed(words: tuple[str, ...], told: bool = False) -> Launch | None:
         launch = Launch("program", words, script)
     else:
         return None
-    if launch and any(pattern(_SECRET).search(word) or set("$`*%!\"") & set(word) for word in launch.words):
+    if launch and any(pattern(_SECRET).search(word) or set('$`*%!"') & set(word) for word in launch.words):
         return launch.alone()
     return launch
 
@@ -221,7 +231,9 @@ def _main(stack: tuple[PythonFrame, ...]) -> Launch | None:
     outer = stack[::-1]
     as_module = outer[0].function in _AS_MODULE
     passed = 0
-    while passed < len(outer) and (pattern(_RUNNERS).search(outer[passed].file) or outer[passed].function == "execfile"):
+    while passed < len(outer) and (
+        pattern(_RUNNERS).search(outer[passed].file) or outer[passed].function == "execfile"
+    ):
         passed += 1
     if passed == len(outer) or outer[passed].function != "<module>":
         return None
@@ -290,6 +302,7 @@ _OF_PYTHON = r"(?P<python>[\w.\\/]*\bpython) (?P<options>(?:-[^\s&|;\"']+ (?:[a-
 _OF_TRIAGE = r"\btriage run (?P<options>(?:--?[\w-]+ )*)SCRIPT"
 _OF_RUNPY = r"runpy\.run_path\((?P<name>sys\.argv\[0\]), run_name='__main__'\)\" SCRIPT"
 _WITH_ARGUMENTS = r"(?P<start>\b(?:torchrun|spark-submit|accelerate launch|--tf-log|continue) (?:-[^\s]+ )*)SCRIPT"
+_OF_TORCHRUN = r"(?P<start>\btorchrun (?:--standalone )?)(?:--nproc-per-node=gpu )?SCRIPT"
 _OF_A_PROGRAM = r"\./PROGRAM\b"
 _BARE_PYTHON = r"(?P<before>^|&& |; |\| |[A-Z]=\S* )python (?P<after>.)"
 _SETTINGS = r"^(?:[A-Za-z_][A-Za-z0-9_]*=\S* )*"
@@ -325,6 +338,9 @@ def with_program(run: str, launch: Launch | None, system: str | None, options: t
     run = pattern(_OF_TRIAGE).sub(of_triage, run)
     run = pattern(_OF_PYTHON).sub(of_python, run)
     run = pattern(_OF_A_PROGRAM).sub(lambda match: words if launch.kind == "program" else match[0], run)
+    if launch.kind == "program" and launch.words[0] == "torchrun":
+        arguments = Command(launch.words[1:]).line(system)
+        run = pattern(_OF_TORCHRUN).sub(lambda match: f"{match['start']}{arguments}", run)
     if launch.kind == "script":
         run = pattern(_OF_RUNPY).sub(lambda match: match[0].removesuffix("SCRIPT") + words, run)
         run = pattern(_WITH_ARGUMENTS).sub(lambda match: match["start"] + words, run)
