@@ -13,10 +13,11 @@ from tempfile import TemporaryDirectory
 # What cmd has under these names on every machine that the command is meant for.
 _KNOWN_VARIABLES = {"PATH", "CUDA_PATH", "USERPROFILE", "TEMP", "TMP", "LOCALAPPDATA", "CD", "CONDA_PREFIX"}
 _FILTERS = {"findstr", "more", "sort", "find", "clip"}
-_OF_POSIX = set(
-    "ls cat grep export env ulimit sudo rm ldd tee head tail ln source ldconfig strings uname sysctl df free dmesg ps"
-    " which apt apt-get brew kill sha256sum shasum file python3".split()
-)
+_OF_POSIX = {
+    *("ls", "cat", "grep", "export", "env", "ulimit", "sudo", "rm", "ldd", "tee", "head", "tail", "ln", "source", "df"),
+    *("ldconfig", "strings", "uname", "sysctl", "free", "dmesg", "ps", "which", "apt", "apt-get", "brew", "kill"),
+    *("sha256sum", "shasum", "file", "python3"),
+}
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 _POWERSHELL = re.compile(r'powershell -Command "([^"]*)"')
 _TO_FILE = re.compile(r" ?2?> ?(?:&1|[\w.]+)")

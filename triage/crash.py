@@ -783,8 +783,8 @@ class Command(NamedTuple):
         programs = [words for words in (self.argv, self.piped_to) if words]
         if system == "windows":
             line = " | ".join(" ".join(map(_cmd_word, words)) for words in programs)
-            settings = [f"{name}={value}" for name, value in self.environment]
-            return cmd_settings(settings, line) if settings else line
+            chosen = [f"{name}={value}" for name, value in self.environment]
+            return cmd_settings(chosen, line) if chosen else line
         import shlex
 
         settings = "".join(f"{name}={shlex.quote(value)} " for name, value in self.environment)
@@ -799,7 +799,7 @@ def _cmd_word(word: str) -> str:
     """A word as cmd and the program that it starts both read it."""
     from subprocess import list2cmdline
 
-    quoted = list2cmdline([word])
+    quoted: str = list2cmdline([word])
     if quoted.startswith('"') or not _CMD_SPECIAL.intersection(word):
         return quoted
     # A backslash before the closing quote would make it a part of the word.
@@ -811,7 +811,8 @@ def _posix_word(word: str) -> str:
     """A word as a POSIX shell reads it; `~/` stays the home folder."""
     from shlex import quote
 
-    return f"~/{quote(word[2:])}" if word[2:] and word.startswith("~/") else quote(word)
+    in_home = len(word) > 2 and word.startswith("~/")
+    return f"~/{quote(word[2:])}" if in_home else quote(word)
 
 
 def cmd_settings(settings: Sequence[str], line: str) -> str:

@@ -85,8 +85,8 @@ PACKAGES = "/opt/env/lib/python3.11/site-packages"
         ),
         (
             error_in("/opt/env/bin/accelerate:<module>", f"{PACKAGES}/accelerate/commands/launch.py:simple_launcher")
-            + "subprocess.CalledProcessError: Command '['/opt/env/bin/python', 'train.py', '--lr', '1']' returned non-zero "
-            "exit status 1.\n",
+            + "subprocess.CalledProcessError: Command '['/opt/env/bin/python', 'train.py', '--lr', '1']' returned "
+            "non-zero exit status 1.\n",
             "A=1 accelerate launch train.py --lr 1",
         ),
         # a test runner

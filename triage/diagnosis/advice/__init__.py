@@ -112,7 +112,7 @@ def _step(
 
 
 def for_shell(text: str | None, system: str) -> str | None:
-    """A command as Windows takes it: settings before each of the commands that && joins, and programs in this folder."""
+    """A command as Windows takes it: settings before each command that && joins, and programs of this folder."""
     if text is None or system != "windows":
         return text
     return " && ".join(_set_first(part) for part in _joined(text))

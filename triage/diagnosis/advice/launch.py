@@ -39,9 +39,9 @@ class Launch(NamedTuple):
 _PYTHON = r"(?i)^(?:python[\d.]*|py)(?:\.exe)?$"
 # Programs that start a Python program; what they are given comes after their own options.
 _LAUNCHERS = (
-    "torchrun accelerate deepspeed horovodrun mpirun mpiexec srun pytest py.test ipython bash sh gunicorn uvicorn "
-    "celery streamlit papermill spark-submit"
-).split()
+    *("torchrun", "accelerate", "deepspeed", "horovodrun", "mpirun", "mpiexec", "srun", "pytest", "py.test", "ipython"),
+    *("bash", "sh", "gunicorn", "uvicorn", "celery", "streamlit", "papermill", "spark-submit"),
+)
 # Those that a new virtual environment has too.
 _IN_ENVIRONMENTS = ("torchrun", "accelerate", "deepspeed", "pytest", "ipython", "gunicorn", "uvicorn", "celery")
 _STARTS = (
@@ -59,7 +59,10 @@ _PROMPT = (
 _TYPED = rf"^{_PROMPT}(?P<line>{_STARTS}[^\n]*)$"
 # An editor's console begins with the interpreter and the file.
 _BY_EDITOR = r"^(?P<line>\"?(?:/|[A-Za-z]:[\\/])[^\n\"]{0,200}[/\\]python[\d.]*(?:\.exe)?\"? [^\n]*\.py\b[^\n]*)$"
-_DEATHS = r"(?:[Ss]egmentation fault|[Aa]bort(?:ed)?|[Kk]illed|[Ii]llegal (?:hardware )?instruction|[Bb]us error|[Ff]loating point exception)"
+_DEATHS = (
+    r"(?:[Ss]egmentation fault|[Aa]bort(?:ed)?|[Kk]illed|[Ii]llegal (?:hardware )?instruction"
+    r"|[Bb]us error|[Ff]loating point exception)"
+)
 # What a shell, a debugger or a tool that counted says about the command that died.
 _TOLD = (
     rf"^[^\n]{{0,200}}: line \d+: +\d+ {_DEATHS} +(?:\(core dumped\) +)?(?P<line>\S[^\n]*)$",
@@ -76,7 +79,7 @@ _TOLD = (
 _STARTED = r"Command '\[(?P<list>'[^\]\n]{1,1000})\]' (?:returned non-zero|died with)"
 _FAILED_WORKER = r"^(?P<file>[\w./-]+\.py) FAILED$"
 _FAILED_TEST = r"^FAILED (?P<test>[\w./\\-]+\.py::[\w:]+)"
-_SECRET = r"(?i)passw|secret|token|key|bearer|login"
+_PRIVATE = r"(?i)passw|secret|token|key|bearer|login"
 # What ends a command for a shell, apart from quotes.
 _END = r"^(?:[^\s\"'|<>;&]|\"[^\"]*\"|'[^']*'|[ \t]+)*"
 _REDIRECTION = r" [12]$"
@@ -200,7 +203,7 @@ def parsed(words: tuple[str, ...], told: bool = False) -> Launch | None:
         launch = Launch("program", words, script)
     else:
         return None
-    if launch and any(pattern(_SECRET).search(word) or set('$`*%!"') & set(word) for word in launch.words):
+    if launch and any(pattern(_PRIVATE).search(word) or set('$`*%!"') & set(word) for word in launch.words):
         return launch.alone()
     return launch
 
@@ -263,10 +266,11 @@ def _by_launcher(crash: Crash, stacks: Iterable[tuple[PythonFrame, ...]], main: 
     """The launcher of several processes that started the script, or the test runner, where they show themselves."""
     texts = [log.text for log in crash.logs]
     files = " ".join(frame.file.replace("\\", "/") for stack in stacks for frame in stack[-6:])
-    if main is not None and main.words[:1] == ("pytest",) or "/_pytest/" in files or "/pytest/__main__.py" in files:
+    by_pytest = main is not None and main.words[:1] == ("pytest",)
+    if by_pytest or "/_pytest/" in files or "/pytest/__main__.py" in files:
         test = next((match["test"] for text in texts if (match := pattern(_FAILED_TEST).search(text))), None)
-        own = [frame.file for stack in stacks for frame in stack if base_name(frame.file).startswith("test_")]
-        named = (test or own[0],) if test or own else ()
+        files_of_tests = [one.file for stack in stacks for one in stack if base_name(one.file).startswith("test_")]
+        named = tuple([test] if test else files_of_tests[:1])
         return Launch("module", ("pytest", *named))
     launcher: tuple[str, ...] = ()
     if "accelerate/commands/" in files:
