@@ -71,7 +71,9 @@ print("TOLD", json.dumps([tf.__version__, told]))
 """
 )
 # Programs of POSIX systems that need neither a card nor rights, nor a file of the person's.
-_EVERYWHERE = re.compile(r"(?:python (?:--version|-m pip (?:list|show|check)|-m py_compile|-X|-m pdb)|ls |sha256sum |df )")
+_EVERYWHERE = re.compile(
+    r"(?:python (?:--version|-m pip (?:list|show|check)|-m py_compile|-X|-m pdb)|ls |sha256sum |df )"
+)
 
 
 def _looking(knowledge, version: str) -> dict[str, str]:
