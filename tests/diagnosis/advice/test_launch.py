@@ -77,6 +77,7 @@ PACKAGES = "/opt/env/lib/python3.11/site-packages"
         (error_in(*RUNPY, f"{PACKAGES}/somepkg/__main__.py:<module>"), "A=1 python -m somepkg"),
         (error_in("/opt/env/bin/sometool:<module>", f"{PACKAGES}/sometool/cli.py:main"), "A=1 sometool"),
         ("$ ./run.sh fast\n./run.sh: line 2: 77 Killed                  ./run.sh fast\n", "A=1 ./run.sh fast"),
+        ("zsh: segmentation fault  ./train.py fast\n", "A=1 python ./train.py fast"),
         # launchers of several processes
         (f"$ torchrun --nproc-per-node=2 train.py --lr 1\n{SCRIPT}", "A=1 torchrun --nproc-per-node=2 train.py --lr 1"),
         (
@@ -113,6 +114,8 @@ def test_a_setting_stands_before_the_command_that_the_person_uses(log: str, expe
     ("log", "expected"),
     [
         (r"C:\work>python train.py --name x" "\n" + SCRIPT, 'cmd /c "set A=1&& python train.py --name x"'),
+        (r"(env) C:\my work>Python main.py --x" "\n" + error_in("main.py:<module>"),
+         'cmd /c "set A=1&& python main.py --x"'),
         (r"PS C:\work> & C:/Python39/python.exe c:/work/train.py" "\n" + error_in("c:/work/train.py:<module>"),
          'cmd /c "set A=1&& python c:/work/train.py"'),
         (error_in(r"C:\my work\train.py:<module>"), r'set "A=1" && python "C:\my work\train.py"'),

@@ -46,7 +46,7 @@ _LAUNCHERS = (
 _IN_ENVIRONMENTS = ("torchrun", "accelerate", "deepspeed", "pytest", "ipython", "gunicorn", "uvicorn", "celery")
 _STARTS = (
     r"(?:[A-Z_][A-Z0-9_]*=\S* )*(?:time |nohup |& )?(?:\"[^\"\n]{1,200}[\\/]python(?:\.exe)?\" |\./[\w.-]"
-    r"|(?:[\w.:~\\/-]{0,200}[\\/])?(?:python[\d.]*|py|"
+    r"|(?:[\w.:~\\/-]{0,200}[\\/])?(?:[Pp]ython[\d.]*|py|"
     + "|".join(name.replace(".", r"\.") for name in _LAUNCHERS)
     + ")"
     r"(?:\.exe)? )"
@@ -81,7 +81,7 @@ _FAILED_WORKER = r"^(?P<file>[\w./-]+\.py) FAILED$"
 _FAILED_TEST = r"^FAILED (?P<test>[\w./\\-]+\.py::[\w:]+)"
 _PRIVATE = r"(?i)passw|secret|token|key|bearer|login"
 # What ends a command for a shell, apart from quotes.
-_END = r"^(?:[^\s\"'|<>;&]|\"[^\"]*\"|'[^']*'|[ \t]+)*"
+_END = r"^(?:[^\s\"'|<>;&]|\"[^\"]*\"|'[^']*'|[ \t])*"
 _REDIRECTION = r" [12]$"
 _FLAGS = ("-u", "-O", "-OO", "-B", "-E", "-s", "-S", "-v", "-q", "-I", "-i", "-d", "-x")
 _MOST = 200
@@ -196,8 +196,10 @@ def parsed(words: tuple[str, ...], told: bool = False) -> Launch | None:
     if not words or any(not word.isprintable() for word in words):
         return None
     name = base_name(words[0])
-    if pattern(_PYTHON).match(name):
-        launch = _parsed_python(name.removesuffix(".exe"), words[1:])
+    if words[0].endswith(".py"):
+        launch: Launch | None = Launch("script", words, words[0])
+    elif pattern(_PYTHON).match(name):
+        launch = _parsed_python(name.lower().removesuffix(".exe"), words[1:])
     elif told or words[0].startswith("./") or name.removesuffix(".exe") in _LAUNCHERS:
         script = next((word for word in words[1:] if word.endswith(".py")), None)
         launch = Launch("program", words, script)
@@ -303,7 +305,7 @@ def _listed(text: str) -> list[str]:
 # ---------------------------------------------------------------- commands that start it again
 
 _OF_PYTHON = r"(?P<python>[\w.\\/]*\bpython) (?P<options>(?:-[^\s&|;\"']+ (?:[a-z]+ )?)*)SCRIPT"
-_OF_TRIAGE = r"\btriage run (?P<options>(?:--?[\w-]+ )*)SCRIPT"
+_OF_TRIAGE = r"\btriage run (?P<options>(?:-[\w-]+ )*)SCRIPT"
 _OF_RUNPY = r"runpy\.run_path\((?P<name>sys\.argv\[0\]), run_name='__main__'\)\" SCRIPT"
 _WITH_ARGUMENTS = r"(?P<start>\b(?:torchrun|spark-submit|accelerate launch|--tf-log|continue) (?:-[^\s]+ )*)SCRIPT"
 _OF_TORCHRUN = r"(?P<start>\btorchrun (?:--standalone )?)(?:--nproc-per-node=gpu )?SCRIPT"
