@@ -4,6 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 # setuptools warns about every editable install that maps a folder, as ours does with signatures/ on purpose.
 INSTALL := PYTHONWARNINGS=ignore $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# For the virtual environment with an older TensorFlow.
+PYTHON311 ?= python3.11
 # How many processes run the tests; auto: one more than there are processors.
 JOBS ?= auto
 # How often each measurement is repeated.
@@ -18,12 +20,13 @@ SOURCES := setup.cfg setup.py pyproject.toml
 # What `make test-frameworks` must not skip.
 FRAMEWORKS := pytorch,jax,onnxruntime,xgboost,lightgbm,opencv
 
-.PHONY: demo picture test test-frameworks windows test-windows lint docs triggers schema calibrate bench-start bench-run fuzz-minidump bench-minidump clean help
+.PHONY: demo picture test test-frameworks test-commands windows test-windows lint docs triggers schema calibrate bench-start bench-run fuzz-minidump bench-minidump clean help
 
 help:
 	@echo "make demo            run a real TensorFlow crasher under triage"
 	@echo "make test            install what the tests need and run them (JOBS=1: one after the other)"
 	@echo "make test-frameworks install PyTorch, JAX and others (some gigabytes) and test their crashers"
+	@echo "make test-commands   run the commands that reports show with an older TensorFlow (PYTHON311=python3.11)"
 	@echo "make test-windows    test the Windows collector under wine (SHORT=1: a few cases)"
 	@echo "make lint            check with ruff and mypy; check signatures, rooms, regular expressions and generated tables"
 	@echo "make docs            update the table in CONTRIBUTING.md that is generated from docstrings"
@@ -85,6 +88,18 @@ $(VENV)/.frameworks: $(VENV)/.test
 test-frameworks: $(VENV)/.frameworks
 	@echo "== running the crashers over other frameworks"
 	@TRIAGE_REQUIRE="$(FRAMEWORKS)" $(BYTECODE) $(BIN)/python -m pytest -n $(JOBS) tests/test_frameworks.py
+
+# The oldest TensorFlow that still installs, beside the one that `make test` runs the same commands with.
+$(VENV)-tf215/.made:
+	@echo "== installing TensorFlow 2.15 into $(VENV)-tf215 (about 250 MB)"
+	@$(PYTHON311) -m venv --clear $(VENV)-tf215
+	@$(VENV)-tf215/bin/python -m pip install --quiet --disable-pip-version-check 'tensorflow-cpu==2.15.*' 'numpy<2'
+	@touch $@
+
+test-commands: $(VENV)/.test $(VENV)/.tensorflow $(VENV)-tf215/.made
+	@echo "== running the commands that only look with TensorFlow 2.15"
+	@TRIAGE_COMMANDS_PYTHON="$(CURDIR)/$(VENV)-tf215/bin/python" TRIAGE_REQUIRE=tensorflow \
+		$(BIN)/python -m pytest tests/diagnosis/advice/test_commands_that_look.py
 
 # Sets up wine, mingw, two Windows Pythons and the crash programs; all but wine and mingw go to .windows/.
 windows: $(VENV)/.test
@@ -150,4 +165,4 @@ bench-run: $(VENV)-bench/.made $(VENV)/.tensorflow
 	@PAIRS=$(PAIRS) TENSORFLOW_PYTHON="$(CURDIR)/$(BIN)/python" $(VENV)-bench/bin/python benchmarks/run.py
 
 clean:
-	rm -rf $(VENV) $(VENV)-bench .windows build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-bench $(VENV)-tf215 .windows build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -38,6 +38,8 @@ _AVAILABLE = {
     "ptrace": lambda: _may_trace(),
     "g++": lambda: shutil.which("g++") is not None,
     "lldb": lambda: any(map(shutil.which, ("lldb-19", "lldb"))),
+    "bash": lambda: shutil.which("bash") is not None,
+    "zsh": lambda: shutil.which("zsh") is not None,
     "mingw": lambda: shutil.which("x86_64-w64-mingw32-gcc") is not None,
     "wine": lambda: shutil.which("wine") is not None,
     # what `make windows` puts in place: Windows Pythons, wheels and crash programs

@@ -782,16 +782,46 @@ class Command(NamedTuple):
         """What to type: for cmd where the system is `windows`, for a POSIX shell everywhere else."""
         programs = [words for words in (self.argv, self.piped_to) if words]
         if system == "windows":
-            from subprocess import list2cmdline
-
-            line = " | ".join(map(list2cmdline, programs))
-            # No space before &&: cmd would make it a part of the value.
-            settings = "".join(f"set {name}={value}&& " for name, value in self.environment)
-            return f'cmd /c "{settings}{line}"' if settings else line
+            line = " | ".join(" ".join(map(_cmd_word, words)) for words in programs)
+            chosen = [f"{name}={value}" for name, value in self.environment]
+            return cmd_settings(chosen, line) if chosen else line
         import shlex
 
         settings = "".join(f"{name}={shlex.quote(value)} " for name, value in self.environment)
-        return settings + " | ".join(map(shlex.join, programs))
+        return settings + " | ".join(" ".join(map(_posix_word, words)) for words in programs)
+
+
+# What cmd takes for itself, unless it is in double quotes.
+_CMD_SPECIAL = frozenset("&|<>()^")
+
+
+def _cmd_word(word: str) -> str:
+    """A word as cmd and the program that it starts both read it."""
+    from subprocess import list2cmdline
+
+    quoted: str = list2cmdline([word])
+    if quoted.startswith('"') or not _CMD_SPECIAL.intersection(word):
+        return quoted
+    # A backslash before the closing quote would make it a part of the word.
+    backslashes = len(word) - len(word.rstrip("\\"))
+    return f'"{word}{word[len(word) - backslashes :]}"'
+
+
+def _posix_word(word: str) -> str:
+    """A word as a POSIX shell reads it; `~/` stays the home folder."""
+    from shlex import quote
+
+    in_home = len(word) > 2 and word.startswith("~/")
+    return f"~/{quote(word[2:])}" if in_home else quote(word)
+
+
+def cmd_settings(settings: Sequence[str], line: str) -> str:
+    """A command of Windows after settings NAME=value, each for this command only where that can be written."""
+    if '"' in line or any('"' in setting for setting in settings):
+        # Quotes within those of cmd /c end them, at least for PowerShell.
+        return "".join(f'set "{setting}" && ' for setting in settings) + line
+    # cmd and PowerShell both run this. No space before &&: cmd would make it a part of the value.
+    return f'cmd /c "{"".join(f"set {setting}&& " for setting in settings)}{line}"'
 
 
 def _primary_first(parts: Sequence["Crash"], name: str) -> tuple[Process, ...]:

@@ -198,10 +198,10 @@ def test_the_command_of_a_fix_names_the_script_that_was_run(system: str, command
     assert fix.run == shown
 
 
-def test_the_command_of_a_fix_names_no_script_where_a_command_was_run_as_given() -> None:
-    facts = {"rerun": Command(("--", "make", "train"))}
-    (fix,) = first("label 12 of [0, 10)", fix=[step("Try.", run="python SCRIPT")], facts=facts).fix
-    assert fix.run == "python SCRIPT"
+def test_the_command_of_a_fix_starts_a_command_that_was_run_as_given_as_it_is() -> None:
+    facts = {"rerun": Command(("--", "make", "train")), "environment": Environment(os="linux")}
+    (fix,) = first("label 12 of [0, 10)", fix=[step("Try.", run="A=1 python SCRIPT")], facts=facts).fix
+    assert fix.run == "A=1 make train"
 
 
 def test_a_fix_that_needs_an_unknown_value_is_left_out() -> None:

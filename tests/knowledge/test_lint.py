@@ -427,6 +427,15 @@ def test_the_command_prints_each_problem_and_exits_with_1(tmp_path: Path, run_tr
     assert done.stdout.startswith(f"{pack}/{SLUG}.yaml:2: unknown cause 'house.unheard-of'; write ")
 
 
-def test_a_command_is_one_line_because_reports_indent_it(tmp_path: Path) -> None:
-    fix = {"do": "Look.", "run": 'python -c "import os\nprint(os.name)"', "risk": "low", "verify": "it prints a name"}
-    assert "a command of several lines" in str(problems_of(tmp_path, fix=[fix]))
+@pytest.mark.parametrize(
+    ("run", "refused"),
+    [
+        ('python -c "import os\nprint(os.name)"', True),
+        ("python <<'END'\nimport os\nEND", True),
+        ("python x.py\n  python y.py", True),
+        ("python x.py\npython y.py", False),
+    ],
+)
+def test_each_line_of_a_command_is_whole_because_reports_indent_it(tmp_path: Path, run: str, refused: bool) -> None:
+    fix = {"do": "Use this.", "run": run, "risk": "low", "verify": "it prints a name"}
+    assert ("no command by itself" in str(problems_of(tmp_path, fix=[fix]))) is refused

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable
+
 import pytest
 from conftest import LOGS
 from fixture_logs import ALL_LOGS, EXITS, report_of
 
+from triage.report import Diagnosis, FixStep, Report
+from triage.reports import renderer
 from triage.reports.text import layout, render
 
 OOM = LOGS / "oom_in_fit-2.21.log"
@@ -16,30 +21,37 @@ def oom_report():
     return report_of(OOM, 139)
 
 
-def test_on_a_terminal_the_answer_is_first_the_next_command_last_and_one_screen_holds_it(in_terminal):
+def beside_commands(lines: Iterable[str], report: Report) -> list[str]:
+    """The lines that are no command: a terminal breaks commands itself, so that what is copied is one line."""
+    commands = {line for one in report.diagnoses[:1] for step in one.fix for line in (step.run or "").split("\n")}
+    commands |= {question.run.line(report.crash.environment.os) for question in report.next if question.run}
+    return [line for line in lines if line.strip() not in commands]
+
+
+def test_on_a_terminal_the_answer_is_first_the_next_command_last_and_one_screen_holds_it(in_terminal, oom_report):
     screen = in_terminal("analyze", OOM, "--exit-code", "139")
     assert screen.lines[0].startswith("Memory ran out inside a oneDNN kernel") and screen.lines[0].endswith(" %")
     assert screen.lines[1:3] == ["host.out-of-memory", ""]
     assert screen.lines[-1].split() == ["more", "triage", "explain", "host.out-of-memory"]
-    assert max(map(len, screen.lines)) <= 80
+    assert max(map(len, beside_commands(screen.lines, oom_report))) <= 80
     assert len(screen.lines) <= 24
     assert {"died", "why", "fix"} <= {line.split()[0] for line in screen.lines if line[:1] == " " and line[1:2] != " "}
 
 
 @pytest.mark.parametrize("columns", [60, 80, 132])
-def test_no_line_is_wider_than_the_terminal(in_terminal, columns):
+def test_no_line_is_wider_than_the_terminal(in_terminal, oom_report, columns):
     screen = in_terminal("analyze", OOM, "--exit-code", "139", columns=columns)
-    assert max(map(len, screen.lines)) <= columns
+    assert max(map(len, beside_commands(screen.lines, oom_report))) <= columns
 
 
 @pytest.mark.parametrize("name", ALL_LOGS)
 @pytest.mark.parametrize("columns", [60, 80])
 def test_every_log_is_laid_out_within_the_width(name, columns):
     report = report_of(LOGS / name, EXITS.get(name))
-    lines = [str(line) for line in layout(report, columns)]
-    assert max(map(len, lines)) <= columns
+    lines = layout(report, columns)
+    assert max(map(len, beside_commands(map(str, lines), report))) <= columns
     if report.verdict == "diagnosed" and columns == 80:
-        assert len(lines) <= 24
+        assert sum(line.height(columns) for line in lines) <= 24
 
 
 def test_the_share_of_the_answer_is_told_with_it(oom_report):
@@ -126,3 +138,33 @@ def test_a_terminal_and_a_pipe_tell_the_same_answer_and_the_same_next_command(ru
     shown = in_terminal("analyze", OOM).lines
     assert piped[0].split() == shown[0].split() and piped[1] == shown[1]
     assert piped[-1] == shown[-1]
+
+
+SEVERAL = "%pip install 'a  b'\n%env A=1\npython \"my x.py\" " + "--long-option " * 8
+
+
+def with_command(report: Report, run: str) -> Report:
+    step = FixStep("Do this.", run, "low", "it passes")
+    first: Diagnosis = report.diagnoses[0]._replace(fix=(step,))
+    return report._replace(diagnoses=(first,))
+
+
+@pytest.mark.parametrize("width", [None, 80])
+def test_each_line_of_a_command_is_a_line_of_the_report(oom_report, width):
+    lines = [str(line).strip() for line in layout(with_command(oom_report, SEVERAL.strip()), width)]
+    wanted = SEVERAL.strip().split("\n")
+    at = lines.index(wanted[0])
+    assert lines[at : at + 3] == wanted
+
+
+def test_each_line_of_a_command_is_a_line_in_markdown_and_json(oom_report):
+    report = with_command(oom_report, SEVERAL.strip())
+    markdown = renderer("markdown")(report).splitlines()
+    at = markdown.index("   ```")
+    assert [line.removeprefix("   ") for line in markdown[at : at + 5]] == ["```", *SEVERAL.strip().split("\n"), "```"]
+    assert json.loads(renderer("json")(report))["diagnoses"][0]["fix"][0]["run"] == SEVERAL.strip()
+
+
+def test_a_fence_is_longer_than_any_in_a_command(oom_report):
+    markdown = renderer("markdown")(with_command(oom_report, "echo ```\nls")).splitlines()
+    assert markdown.count("   ````") == 2

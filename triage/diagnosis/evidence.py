@@ -41,7 +41,7 @@ def _diagnosis(rank: int, scored: Scored, share: float, crash: Crash, knowledge:
         confidence=round(min(share, 0.99), 4),
         because=tuple(_because(term, values) for term in sorted(scored.hits, key=lambda term: -term.weight)),
         against=_against(scored, values),
-        fix=fix_steps(fixes, values, caught, crash),
+        fix=fix_steps(fixes, values, caught, crash, signature.os),
         grade=signature.grade,
         sources=tuple(source_name(source) for source in signature.sources),
     )

@@ -16,6 +16,7 @@ from triage.clues.facts import Facts
 from triage.clues.findings import Unseen
 from triage.clues.interface import Request, Sought, Way
 from triage.crash import Command, Crash, Observable
+from triage.diagnosis.advice.launch import Launch, launch_of
 from triage.diagnosis.ranking import Ranking, Scored
 from triage.knowledge.database import Knowledge
 from triage.phrases import quote
@@ -66,6 +67,7 @@ def next_steps(
         # We ran the program ourselves: asking for more would only bring the same facts again.
         return tuple(advice[:_MOST])
     leading = ranking.plausible[:_LEADING]
+    launch = launch_of(crash)
     worth: list[tuple[float, Question]] = []
     for request, clues in _askable(leading, facts).items():
         if request.of_a_crash and (outcome.end == "not-told" or _only_raised(crash)):
@@ -74,9 +76,8 @@ def next_steps(
             continue
         gain = expected_gain({scored.signature.cause: share for scored, share in leading}, clues)
         if gain > _LEAST_GAIN:
-            question = Question(
-                ASK[request.what], COMMANDS[request.way], would_separate=tuple(clues), answers=request.what
-            )
+            run = _of_this_program(COMMANDS[request.way], launch)
+            question = Question(ASK[request.what], run, would_separate=tuple(clues), answers=request.what)
             worth.append((gain / TROUBLE[request.way], question))
     worth.sort(key=lambda entry: -entry[0])
     # One run answers several questions at once, so each command appears once, with its best question.
@@ -84,6 +85,14 @@ def next_steps(
     for _, question in worth:
         by_command.setdefault(question.run, question)
     return tuple([*advice, *by_command.values()][:_MOST])
+
+
+def _of_this_program(command: Command, launch: Launch | None) -> Command:
+    """The command with the person's own program for SCRIPT, where the crash shows how it was started."""
+    if command.argv[-1] != "SCRIPT" or launch is None or not launch.words:
+        return command
+    given = {"module": ("--", launch.python, "-m"), "program": ("--",)}.get(launch.kind, ())
+    return command._replace(argv=(*command.argv[:-1], *given, *map(quote, launch.words)))
 
 
 def _is_of_frameworks(request: Request) -> bool:

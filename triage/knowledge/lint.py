@@ -35,8 +35,9 @@ _NAMED: Mapping[Framework, str] = {
     "jax": r"\bJAX\b|\bjax\b|\bjaxlib\b|\bXLA_PYTHON",
 }
 _QUOTED = re.compile(r'"[^"]*"')
+_IN_SINGLE_QUOTES = re.compile(r"'[^']*'")
 _POSIX_ONLY = (
-    (re.compile(r";"), "two commands behind a semicolon", "&& between them, or run: {linux: …, windows: …}"),
+    (re.compile(r";(?:\s|$)"), "two commands behind a semicolon", "&& between them, or run: {linux: …, windows: …}"),
     (
         re.compile(r"\$\(|\$\w|/dev/|/proc/|/sys/|/usr/|/tmp\b"),
         "a POSIX path or variable",
@@ -252,9 +253,10 @@ def _audience_problems(signature: Signature) -> Iterator[_Entry]:
 def _command_problems(signature: Signature) -> Iterator[_Entry]:
     """Commands that cannot be copied out of a report, or that people on Windows would see and could not run."""
     for number, fix in enumerate(signature.fix):
-        if any("\n" in command.strip() for command in fix.run.values()):
+        lines = [line for command in fix.run.values() for line in command.strip().split("\n")]
+        if any(not _is_whole(line) for line in lines):
             # A report indents what it shows, and indented Python is another program.
-            yield ("fix", number, "run"), "a command of several lines", "one line"
+            yield ("fix", number, "run"), "a line that is no command by itself", "one command a line, or all in one"
     if signature.os and "windows" not in signature.os:
         return
     for number, fix in enumerate(signature.fix):
@@ -270,6 +272,13 @@ def _command_problems(signature: Signature) -> Iterator[_Entry]:
                 "cmd does not take single quotes as quotes",
                 "double quotes around an argument",
             )
+
+
+def _is_whole(line: str) -> bool:
+    """Whether a line is a whole command: no part of a longer quote, of a here-document, or of an indented block."""
+    quotes = _QUOTED.sub("", line)
+    outside = _IN_SINGLE_QUOTES.sub("", quotes)
+    return line == line.lstrip() and '"' not in outside and "'" not in outside and "<<" not in outside
 
 
 def _first_step_problems(signature: Signature) -> Iterator[_Entry]:

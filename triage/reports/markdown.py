@@ -43,14 +43,28 @@ def _list(section: Section) -> list[str]:
 
 
 def _item(item: Item, mark: str) -> list[str]:
-    """An item and its command on one line, its other parts on lines of their own."""
+    """An item and its command on one line, its other parts and a command of several lines on lines of their own."""
     name = f"{_code(item.name)}: " if item.name else ""
     lead = "against: " if item.role == "against" else f"{item.lead} " if item.lead else ""
     aside = f" ({_escape(item.aside)})" if item.aside else ""
-    commands = "".join(f" {_code(part.text)}" for part in item.parts if part.role == "command")
+    told = [part.text for part in item.parts if part.role == "command"]
+    commands = "".join(f" {_code(text)}" for text in told if not _needs_block(text))
     indent = " " * len(mark) if mark[0].isdigit() else "  "
+    blocks = [f"{indent}{line}" for text in told if _needs_block(text) for line in _block(text)]
     others = [f"{indent}{part.lead.capitalize()} {_words(part)}" for part in item.parts if part.role != "command"]
-    return [f"{mark}{name}{lead}{_words(item)}{aside}{commands}", *others]
+    return [f"{mark}{name}{lead}{_words(item)}{aside}{commands}", *blocks, *others]
+
+
+def _needs_block(command: str) -> bool:
+    """Whether a command in a line of text would not be the same: that has no line ends, and only single spaces."""
+    return "\n" in command or "  " in command
+
+
+def _block(command: str) -> list[str]:
+    """A fenced block that nothing in the command can end."""
+    lines = harmless(command).split("\n")
+    fence = "`" * max(3, 1 + max(len(run) for run in re.findall(r"`*", command)))
+    return [fence, *lines, fence]
 
 
 def _words(item: Item) -> str:

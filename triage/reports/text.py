@@ -1,6 +1,6 @@
 """The report for people: labelled rows, wrapped to a width and kept to one screen on a terminal, whole in a pipe."""
 
-from collections.abc import Sequence, Set
+from collections.abc import Iterable, Sequence, Set
 from typing import Literal, NamedTuple
 
 from triage.report import Report
@@ -33,6 +33,10 @@ class Line(NamedTuple):
 
     def __str__(self) -> str:
         return "".join(text for text, _ in self.pieces).rstrip()
+
+    def height(self, width: int) -> int:
+        """How many rows of a terminal it takes: commands may be wider, and the terminal breaks them itself."""
+        return max(1, -(-columns(str(self)) // width))
 
 
 class _Screen(NamedTuple):
@@ -102,17 +106,21 @@ def _fitting(sections: Sequence[Section], width: int, room: int) -> list[list[Li
 
     blocks = [lines(number, _Screen(width)) for number in range(len(sections))]
     extra = [position for level, position in order if level == "extra"]
-    while sum(map(len, blocks)) > room and extra:
+    while _height(blocks, width) > room and extra:
         position = extra.pop(0)
         dropped.add(position)
         blocks[position[0]] = lines(position[0], _Screen(width))
-    if sum(map(len, blocks)) > room:
+    if _height(blocks, width) > room:
         blocks = [lines(number, _Screen(width, is_full=True)) for number in range(len(sections))]
-    while sum(map(len, blocks)) > room and droppable:
+    while _height(blocks, width) > room and droppable:
         position = droppable.pop(0)
         dropped.add(position)
         blocks[position[0]] = lines(position[0], _Screen(width, is_full=True))
     return blocks
+
+
+def _height(blocks: Iterable[Iterable[Line]], width: int) -> int:
+    return sum(line.height(width) for block in blocks for line in block)
 
 
 def _giving_way(sections: Sequence[Section]) -> list[tuple[Priority, _Position]]:
@@ -166,6 +174,10 @@ def _rows(item: Item, number: int, screen: _Screen | None) -> list[_Row]:
 def _row_lines(row: _Row, screen: _Screen | None) -> list[Pieces]:
     """The pieces of each line of a row, without the label."""
     style = _STYLES[row.role]
+    if row.role == "command":
+        # Never wrapped: what a terminal breaks itself is copied as one line.
+        first, *others = row.text.split("\n")
+        return [((_flat(line), style),) for line in (first, *(" " * row.hang + line for line in others))]
     text, aside = _flat(row.text), _flat(row.aside)
     if screen is None:
         return [((text, style), (f"   ({aside})" if aside else "", "dim"))]

@@ -9,16 +9,16 @@ import re
 from collections.abc import Container, Mapping
 
 from triage.chains import in_own_code
-from triage.crash import Command, Crash
+from triage.crash import Crash, cmd_settings
 from triage.diagnosis.advice.arithmetic import calculate
+from triage.diagnosis.advice.launch import Launch, launch_of, with_program
 from triage.knowledge.database import Knowledge
 from triage.knowledge.signature import Fix, Person
 from triage.phrases import Phrase, fill, placeholders, quoting
 from triage.report import FixStep
 
 # Assignments before a command, as POSIX shells take them: NAME=value NAME=value command.
-_ASSIGNMENTS = re.compile(r"(?:[A-Z_][A-Z0-9_]*=\S* )+")
-_SYSTEMS = {"linux": "Linux", "windows": "Windows", "macos": "macOS"}
+_ASSIGNMENTS = re.compile(r"(?:[A-Z_][A-Za-z0-9_]*=\S* )+")
 # Frameworks whose package has another name.
 _PACKAGES = {"pytorch": "torch"}
 _A_WORD = r"[A-Za-z0-9_][\w.+-]*"
@@ -62,77 +62,89 @@ def values_for(fixes: tuple[Fix, ...], caught: Mapping[str, str], crash: Crash, 
 
 
 def fix_steps(
-    fixes: tuple[Fix, ...], values: Mapping[str, str], caught: Mapping[str, str], crash: Crash
+    fixes: tuple[Fix, ...],
+    values: Mapping[str, str],
+    caught: Mapping[str, str],
+    crash: Crash,
+    systems: tuple[str, ...] = (),
 ) -> tuple[FixStep, ...]:
     """The steps in order, without those that need an unknown value and have no wording that does without it.
 
-    A step for one framework may come to the same as the one for everybody; it is told once.
+    `systems` are those on which this happens at all. A step for one framework may come to the same as the one for
+    everybody; it is told once.
     """
     # Words of a log may appear in a sentence, but in a command only if a shell reads them as one plain word.
     safe = {name: text for name, text in values.items() if name not in caught or re.fullmatch(_A_WORD, text)}
     told: dict[tuple[str, str | None], FixStep] = {}
+    launch = launch_of(crash) if any(fix.run for fix in fixes) else None
     for fix in fixes:
-        if step := _step(fix, values, safe, crash):
+        if step := _step(fix, values, safe, crash, launch, systems):
             told.setdefault((step.do, step.run), step)
     return tuple(told.values())
 
 
 def command_for(run: Mapping[str, str], system: str | None) -> str | None:
-    """The command for a system; where that is unknown, the general one followed by the Windows form."""
+    """The command for a system; where that is unknown, the general one, which is that of Linux in most cases."""
     if not run:
         return None
     if system is not None:
-        return _translated(run.get(system) or run.get("default") or run.get("otherwise"), system)
-    text = run.get("default") or run.get("linux") or run.get("otherwise")
-    if text is None:
-        name, text = next(iter(run.items()))
-        return f"{text}  # {_SYSTEMS[name]}"
-    windows = _translated(run.get("windows") or run.get("default") or run.get("otherwise"), "windows")
-    return text if windows in (text, None) else f"{text}  # Windows: {windows}"
+        return for_shell(run.get(system) or run.get("default") or run.get("otherwise"), system)
+    return run.get("default") or run.get("linux") or run.get("otherwise") or next(iter(run.values()))
 
 
 def _texts(fix: Fix) -> tuple[str, ...]:
     return (fix.do, fix.verify, *fix.run.values())
 
 
-def _step(fix: Fix, values: Mapping[str, str], safe: Mapping[str, str], crash: Crash) -> FixStep | None:
+def _step(
+    fix: Fix,
+    values: Mapping[str, str],
+    safe: Mapping[str, str],
+    crash: Crash,
+    launch: Launch | None,
+    systems: tuple[str, ...],
+) -> FixStep | None:
     filled_in = fill(fix.do, values)
     do = filled_in or fix.otherwise
     if do is None:
         return None
-    filled = {system: text for system, command in fix.run.items() if (text := fill(command, safe))}
-    run = command_for(filled, crash.environment.os)
+    only = fix.audience.os or systems
+    system = crash.environment.os or (only[0] if len(only) == 1 else None)
+    filled = {name: text for name, command in fix.run.items() if (text := fill(command, safe))}
+    placed = {name: with_program(text, launch, system, crash.run_options) for name, text in filled.items()}
+    run = command_for({name: one.text for name, one in placed.items()}, system)
     if run:
         used = [values[name] for command in fix.run.values() for name in placeholders(command) if name in values]
         theirs: list[str] = [value for value in used if isinstance(value, Phrase)]
-        if crash.rerun and crash.rerun.argv[0] != "--":
-            system = crash.environment.os
-            rerun, script = crash.rerun.line(system), Command(crash.rerun.argv[:1]).line(system)
-            run = _for_this_script(run, rerun, script, Command(crash.run_options).line(system))
-            theirs += [rerun, script]
-        run = quoting(run, *theirs)
+        run = quoting(run, *theirs, *(words for one in placed.values() for words in one.theirs))
     verify = fill(fix.verify, values) or fix.verify
     about_exception = "exception_advice" in placeholders(fix.do)
     return FixStep(do, run, fix.risk, verify, fix.if_not, filled_in is None, about_exception)
 
 
-def _for_this_script(run: str, rerun: str, script: str, options: str) -> str:
-    """A command with the person's own script in it, where we ran it and know its name, arguments and options."""
-    if "SCRIPT.js" in run:
-        return run
-    run = run.replace("SCRIPT.py", "SCRIPT")
-    if options:
-        run = run.replace("triage run ", f"triage run {options} ")
-    for before in ("python ", "triage run ", "--tf-log ", "continue "):
-        run = run.replace(f"{before}SCRIPT", f"{before}{rerun}")
-    return run.replace("SCRIPT", script)
-
-
-def _translated(text: str | None, system: str) -> str | None:
-    """Leading assignments as Windows takes them, in a form that cmd and PowerShell both run."""
-    match = _ASSIGNMENTS.match(text) if text and system == "windows" else None
-    if text is None or match is None or match.end() == len(text):
+def for_shell(text: str | None, system: str) -> str | None:
+    """A command as Windows takes it: settings before each command that && joins, and programs of this folder."""
+    if text is None or system != "windows":
         return text
-    # No space before &&: cmd would make it a part of the value.
-    settings = "".join(f"set {assignment}&& " for assignment in match[0].split())
-    return f'cmd /c "{settings}{text[match.end() :]}"'
+    return " && ".join(_set_first(part) for part in _joined(text))
+
+
+def _set_first(command: str) -> str:
+    match = _ASSIGNMENTS.match(command)
+    settings = match[0].split() if match and match.end() < len(command) else []
+    line = command[len(match[0]) :] if match and settings else command
+    line = f".\\{line[2:]}" if line.startswith("./") else line
+    return cmd_settings(settings, line) if settings else line
+
+
+def _joined(text: str) -> list[str]:
+    """The commands that && joins; one inside double quotes is another shell's."""
+    parts: list[str] = [""]
+    for piece in text.split(" && "):
+        if parts[-1].count('"') % 2:
+            parts[-1] += f" && {piece}"
+        elif parts == [""]:
+            parts = [piece]
+        else:
+            parts.append(piece)
+    return parts
