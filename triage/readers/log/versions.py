@@ -40,6 +40,11 @@ _PACKAGE = (
     r"(?:[-_]headless)?|h5py|scipy|pandas|grpcio|nvidia[-_]cudnn[-_]cu1\d|nvidia[-_]cuda[-_]runtime[-_]cu1\d"
     r"|horovod|triton|ml[-_]dtypes|flax"
 )
+# One of these is in every name of a package.
+_STEMS = (
+    *("tensor", "tf", "keras", "torch", "jax", "numpy", "np.", "proto", "transformers", "onnx", "xgb", "lightgbm"),
+    *("opencv", "h5py", "scipy", "pandas", "grpc", "nvidia", "horovod", "triton", "dtypes", "flax"),
+)
 _VERSION = r"(?P<version>\d{1,4}(?:\.\d{1,8}){1,3}(?:rc\d+)?)(?:[-.]?(?:a|b|dev|post)\d*)?(?P<local>\+[\w.]+)?"
 _PACKED_PYTHON = r"(?P<packed>3\d{1,2}|2[67])"
 _CARD = (
@@ -69,14 +74,72 @@ def cudnn_version(number: str) -> str:
     return f"{int(major)}.{int(minor)}.{int(patch)}"
 
 
+def _is(kind: str) -> Callable[[str], str]:
+    return lambda text: kind
+
+
+def _gcc(number: str) -> str:
+    return f"GCC {number}"
+
+
+def _clang(text: str) -> str:
+    number = text.rsplit(" ", 1)[-1]
+    return f"Apple Clang {number}" if text[:1] in "Aa" else f"Clang {number}"
+
+
+_COMPILERS = {"gcc": "GCC ", "g++": "GCC ", "clang": "Clang ", "msvc": "MSVC ", "visual studio": "Visual Studio "}
+
+
+def _compiler(text: str) -> str:
+    """What a form says of the compiler: its name, where it stands there, and the number."""
+    lower = text.lower()
+    name = next((name for word, name in _COMPILERS.items() if lower.startswith(word)), "")
+    return name + text[text.rfind(" ") + 1 :].lstrip("vV-:=")
+
+
+_CONTAINERS = {"colab": "Colab", "wsl2": "WSL2", "wsl": "WSL"}
+
+
+def _container(text: str) -> str:
+    word = text.lower().replace(" ", "")
+    return _CONTAINERS.get(word, word.capitalize())
+
+
+_UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+
+
+def _memory(text: str) -> str:
+    """An amount of memory as people say it: 16384000 kB is 15.6 GB, 16Gi is 16 GB."""
+    number = text.rstrip(" BKMGTikmgtb")
+    unit = text[len(number) :].strip().upper()[:1]
+    size = float(number) * _UNITS.get(unit.replace("B", ""), 1) / 2**30
+    return f"{size:.1f} GB".replace(".0 ", " ")
+
+
+# Words before an amount of memory that is the card's, another machine's, or what something takes.
+_NOT_THE_MACHINES = (
+    r"(?i)gpu|card|vram|\b[gr]tx\b|tesla|nvidia|geforce|\bcuda\b|work|need|requir|at least|another|other"
+    r"|\bus(?:e|es|ing|ed)\b|tak(?:e|es|ing)|took|consum|allocat|limit|up to|more than|over|eat|fill|free|upgrad|even (?:with|on)|only"
+)
+# Images whose name and tag say what is in them.
+_IMAGE = (
+    r"(?P<version>(?:\b(?:tensorflow/tensorflow|pytorch/pytorch|jupyter/[\w-]{1,40}|rocm/[\w-]{1,20})"
+    r"|\b(?:[\w-]{2,20}\.io/)?nvidia/(?:cuda|tensorflow|pytorch|jax|k8s/[\w-]{1,30})):[\w.-]{1,80}\w)"
+)
+
+
 class _Form(NamedTuple):
-    """A way in which a fact is told. `needs` is a text without which the pattern cannot occur, in lower case."""
+    """A way in which a fact is told. `needs` are texts without which the pattern cannot occur, in lower case.
+
+    Where the line up to the match says `unless`, it tells something else.
+    """
 
     fact: FactName
     trust: int
     needs: str
     pattern: str
     read: Callable[[str], str] = _plain
+    unless: str = ""
 
 
 _FORMS: tuple[_Form, ...] = (
@@ -188,12 +251,157 @@ _FORMS: tuple[_Form, ...] = (
         r"\b(?P<version>(?:NVIDIA |GeForce |NVIDIA GeForce )?[GR]TX ?(?:A?\d{4}|\d{3})(?: ?(?:Ti|SUPER|Super))?)\b",
     ),
     # the machine
-    _Form("compiler", _SHOWN, "[", r"\[(?P<version>(?:GCC|Clang) \d+\.[\d.]*\d|MSC v\.\d{4} \d\d bit)"),
+    # The machine's compiler, then the one that made its Python.
+    _Form(
+        "compiler",
+        _SHOWN,
+        "gcc|g++",
+        r"^(?:gcc|g\+\+|c\+\+|cc)(?:-\d+)? \([^)\n]{2,60}\) (?P<version>\d+\.\d[\d.]*)",
+        _gcc,
+    ),
+    _Form("compiler", _SHOWN, "gcc version", r"\bgcc version (?P<version>\d+\.\d[\d.]*)", _gcc),
+    _Form("compiler", _SHOWN, "gcc version:", r"^GCC version: \([^)\n]{2,60}\) (?P<version>\d+\.\d[\d.]*)", _gcc),
+    _Form("compiler", _SHOWN, "clang version", r"(?i)\b(?P<version>(?:Apple )?clang version \d+\.\d[\d.]*)", _clang),
     _Form(
         "compiler",
         _FILLED_IN,
-        "compiler version",
-        r"(?i)GCC/compiler version[^:\n]{0,40}:\W{0,4}(?:gcc ?)?(?P<version>\d+\.[\d.]*\d)",
+        "compiler|gcc",
+        r"(?i)\b(?:GCC ?/ ?)?(?:GCC|compiler) version\W{0,4}(?:\([^)\n]{1,60}\))?\W{1,8}"
+        r"(?P<version>(?:(?:gcc|g\+\+|clang|msvc|visual studio)\W{1,3}(?:version ?)?v?)?\d{1,4}(?:\.\d{1,5}){1,3})\b",
+        _compiler,
+    ),
+    _Form("compiler", _FILLED_IN, "[gcc", r"\[(?P<version>GCC \d+\.[\d.]*\d)\b[^\]\n]{0,40}\]", unless=r"LLVM"),
+    _Form("compiler", _FILLED_IN, "llvm", r"\[GCC [\d.]+ Compatible (?P<version>Apple LLVM \d+\.[\d.]*\d)"),
+    _Form("compiler", _FILLED_IN, "clang", r"\[(?:GCC )?(?P<version>Clang \d+\.[\d.]*\d)"),
+    _Form("compiler", _FILLED_IN, "[msc", r"\[(?P<version>MSC v\.\d{4} \d\d bit)"),
+    # Where it ran: what only the inside of a container shows, a command that starts one, what somebody says.
+    _Form(
+        "container",
+        _SHOWN,
+        "/kubepods",
+        r"[:/= ]/kubepods[./]|/kubepods-(?:burstable|besteffort|pod)",
+        _is("Kubernetes"),
+    ),
+    _Form(
+        "container",
+        _SHOWN,
+        "/var/run/secrets/kubernetes|crashloopbackoff",
+        r"/var/run/secrets/kubernetes\.io|CrashLoopBackOff",
+        _is("Kubernetes"),
+    ),
+    _Form(
+        "container",
+        _SHOWN,
+        "docker",
+        r"(?:^|\s)/\.dockerenv\b|[:=]/docker/[0-9a-f]{12}|docker-[0-9a-f]{12,64}\.scope",
+        _is("Docker"),
+    ),
+    _Form("container", _SHOWN, "root@", r"^(?:\([^)\n]{1,40}\) )?root@[0-9a-f]{12}:[/~][^\n#]{0,120}#", _is("Docker")),
+    _Form("container", _SHOWN, "libpod|.containerenv", r"/libpod-[0-9a-f]{12}|/run/\.containerenv\b", _is("Podman")),
+    _Form("container", _SHOWN, "singularity", r"/\.singularity\.d/|^Singularity> ", _is("Singularity")),
+    _Form("container", _SHOWN, "apptainer> ", r"^Apptainer> ", _is("Apptainer")),
+    _Form(
+        "container",
+        _SHOWN,
+        "/content/|colab",
+        r"[\"' ]/content/(?:drive|sample_data|[\w-]+\.py)|/google/colab/|google\.colab\b|/tools/colab",
+        _is("Colab"),
+    ),
+    _Form("container", _SHOWN, "/kaggle/", r"/kaggle/(?:working|input|lib)\b", _is("Kaggle")),
+    _Form(
+        "container",
+        _SHOWN,
+        "wsl2|/usr/lib/wsl/|/dev/dxg",
+        r"microsoft-standard-WSL2|/usr/lib/wsl/|/dev/dxg\b",
+        _is("WSL2"),
+    ),
+    _Form("container", _SHOWN, "/mnt/", r"/mnt/[cd]/(?:Users|Program|Windows|Python|Anaconda)\w*", _is("WSL")),
+    _Form("container", _FILLED_IN, "tensorflow/tensorflow:|pytorch/pytorch:|nvidia/|jupyter/|rocm/", _IMAGE),
+    _Form(
+        "container", _FILLED_IN, "docker", r"\bdocker(?:-compose| compose)? (?:run|exec|start|up|logs)\b", _is("Docker")
+    ),
+    _Form("container", _FILLED_IN, "podman", r"\bpodman (?:run|exec|start|logs)\b", _is("Podman")),
+    _Form("container", _FILLED_IN, "singularity", r"\bsingularity (?:run|exec|shell)\b", _is("Singularity")),
+    _Form("container", _FILLED_IN, "apptainer", r"\bapptainer (?:run|exec|shell)\b", _is("Apptainer")),
+    _Form(
+        "container",
+        _FILLED_IN,
+        "kubectl",
+        r"\bkubectl (?:logs|exec|describe pods?|get pods?|apply)\b",
+        _is("Kubernetes"),
+    ),
+    _Form(
+        "container",
+        _WRITTEN,
+        "docker|podman|singularity|apptainer|kubernetes|colab|kaggle|wsl",
+        r"(?i)\b(?:in|inside|within|using|under|on|environment:|platform:) ?(?:a |an |the |my |google |official ){0,2}"
+        r"(?:[\w/.:-]{1,40} )?(?P<version>docker|podman|singularity|apptainer|kubernetes|colab|kaggle|wsl ?2?)\b",
+        _container,
+        unless=r"(?i)\bnot? [\w ]{0,20}$|without|instead",
+    ),
+    # The machine's memory, never the card's.
+    _Form("memory", _SHOWN, "memtotal", r"\bMemTotal: +(?P<version>\d{6,10} kB)", _memory),
+    _Form("memory", _SHOWN, "mem:", r"^Mem: +(?P<version>\d[\d.]{0,6} ?[KMGT]i?)B?\s", _memory),
+    _Form("memory", _SHOWN, "mem:", r"^Mem: +(?P<version>\d{7,10}) +\d", lambda text: _memory(text + " kB")),
+    _Form(
+        "memory",
+        _SHOWN,
+        "free -m",
+        r"\bfree -m\b[^\n]*\n[^\n]{0,120}\nMem: +(?P<version>\d{3,8}) +\d",
+        lambda text: _memory(text + " MiB"),
+    ),
+    _Form(
+        "memory",
+        _SHOWN,
+        "free -g",
+        r"\bfree -g\b[^\n]*\n[^\n]{0,120}\nMem: +(?P<version>\d{1,5}) +\d",
+        lambda text: _memory(text + " GiB"),
+    ),
+    _Form(
+        "memory",
+        _SHOWN,
+        "total physical memory",
+        r"\bTotal Physical Memory: +(?P<version>\d{1,3}(?:[.,]\d{3})* MB)",
+        lambda text: _memory(text.replace(",", "").replace(".", "")),
+    ),
+    _Form(
+        "memory", _SHOWN, "hw.memsize", r"\bhw\.memsize: ?(?P<version>\d{9,13})\b", lambda text: _memory(text + " B")
+    ),
+    _Form("memory", _SHOWN, "svmem", r"\bsvmem\(total=(?P<version>\d{9,13})\b", lambda text: _memory(text + " B")),
+    _Form(
+        "memory",
+        _SHOWN,
+        "miib mem",
+        r"^MiB Mem ?: +(?P<version>\d{3,8})(?:[.,]\d)? total",
+        lambda text: _memory(text + " MiB"),
+    ),
+    _Form(
+        "memory", _SHOWN, "kib mem", r"^KiB Mem ?: +(?P<version>\d{6,11}) total", lambda text: _memory(text + " KiB")
+    ),
+    _Form(
+        "memory",
+        _FILLED_IN,
+        "ram|memory",
+        r"(?i)^\W{0,6}(?:System |Total |Physical |Installed |CPU )?(?:RAM|memory)(?: size)?\W{0,3}[:=]\W{0,4}"
+        r"(?P<version>\d{1,4}(?:\.\d)? ?[GM]i?B)\b",
+        _memory,
+        unless=r"(?i)gpu|vram|video|graphic|\bper\b|limit",
+    ),
+    _Form(
+        "memory",
+        _WRITTEN,
+        "ram",
+        r"(?i)\b(?P<version>\d{1,4} ?Gi?B?)(?: of)?(?: DDR[345]\w?| system| main| CPU)? RAM\b",
+        _memory,
+        unless=_NOT_THE_MACHINES,
+    ),
+    _Form(
+        "memory",
+        _WRITTEN,
+        "ram",
+        r"(?i)\bRAM\W{1,3}(?:of |is |size )?(?P<version>\d{1,4} ?Gi?B)\b",
+        _memory,
+        unless=_NOT_THE_MACHINES,
     ),
     _Form("cpu", _SHOWN, "model name", r"(?i)^model name\s*:\s+(?P<version>[^\n]{4,80}?)\s*$"),
     _Form(
@@ -236,17 +444,6 @@ _ASKED = (
     r"\b(?P<name>tf|np|torch|jax|keras|tensorflow|numpy)\.(?:__version__|version\.VERSION)\)?[^\n]{0,20}\n"
     r"(?:Out\[\d+\]: ?)?['\"]?(?P<version>\d{1,2}\.\d{1,3}(?:\.\d{1,3})?(?:rc\d+)?)(?:[-.]?dev\d*)?(?:\+\w+)?['\"]?\s*$"
 )
-# Sentences about other machines and other times, a form's own examples, and what something asks for.
-_SOFTWARE = r"(?:python|tensorflow|tf|pytorch|torch|jax|cuda|cudnn|numpy|keras)"
-_NOT_HERE = (
-    r"(?i)\((?:e\.?g\.?|for example|such as|i\.e\.|use command below|version)[^)\n]*\)"
-    r"|\b(?:works?|worked|runs?|ran|fine|well|ok|unlike|not|downgrad\w+|upgrad\w+|switch\w*|revert\w*|previous\w*|before|"
-    r"tried|try|instead of|older|newer|requires?|required|needs?|supports?|until)"
-    r"(?: (?:well|fine|ok|just|only|to|in|on|under|with|for|my|the|a|an|it|this|both|at least)){0,4} "
-    rf"{_SOFTWARE}(?:[ -]?(?:gpu|version))? ?(?:>=|<=|<|>|~=)? ?v?\d[\d.]*"
-    rf"|\b{_SOFTWARE} ?v?\d[\d.]*(?:\+(?:[\s,)]|$)| ?(?:or (?:later|newer|above|higher)|and (?:above|newer|later)"
-    r"|works|worked))"
-)
 # Of these a text may name several without contradicting itself.
 _MANY: tuple[FactName, ...] = ("card", "capability", "cpu", "compiler", "system version", "driver")
 
@@ -257,15 +454,18 @@ class _Told(NamedTuple):
     offset: int
 
 
-def facts_of(log: Log, text: str) -> tuple[tuple[Fact, ...], tuple[tuple[str, str], ...]]:
-    """The facts of a text, and the packages with their versions; `text` is what of the log is looked at."""
+def facts_of(log: Log, text: str, here: str) -> tuple[tuple[Fact, ...], tuple[tuple[str, str], ...]]:
+    """The facts of a text, and the packages with their versions; `text` is what of the log is looked at.
+
+    `here` is the same text without what it says of other machines.
+    """
     lower = text.lower()
     told: dict[FactName, list[_Told]] = {}
-    # Blanks of the same length keep the places of the rest.
-    own = patterns.compile(_NOT_HERE).sub(lambda match: " " * len(match.group()), text)
     for form in _FORMS:
-        if form.needs in lower:
-            for match in patterns.compile(form.pattern).finditer(own if form.trust else text):
+        if any(word in lower for word in form.needs.split("|")):
+            for match in patterns.compile(form.pattern).finditer(here if form.trust else text):
+                if form.unless and patterns.compile(form.unless).search(_line_around(text, match)):
+                    continue
                 groups = match.groupdict()
                 value = form.read(groups.get("version") or groups.get("packed") or "")
                 told.setdefault(form.fact, []).append(_Told(form.trust, value, match.start()))
@@ -274,10 +474,16 @@ def facts_of(log: Log, text: str) -> tuple[tuple[Fact, ...], tuple[tuple[str, st
         for name, all_told in told.items()
         for one in (_cards(all_told) if name == "card" else (_first if name in _MANY else _agreed)(all_told))
     ]
-    return tuple(facts), tuple(_packages(text, own, lower))
+    is_version = any(name in lower for name in _STEMS) and patterns.compile(r"\d\.\d").search(text)
+    return tuple(facts), tuple(_packages(text, here, lower)) if is_version else ()
 
 
-def _packages(text: str, own: str, lower: str) -> Iterator[tuple[str, str]]:
+def _line_around(text: str, match: patterns.Match) -> str:
+    """The line in which a match begins, up to its end."""
+    return text[text.rfind("\n", 0, match.start() + 1) + 1 : match.end()]
+
+
+def _packages(text: str, here: str, lower: str) -> Iterator[tuple[str, str]]:
     found: dict[str, list[_Told]] = {}
 
     def note(name: str, trust: int, version: str, offset: int) -> None:
@@ -286,7 +492,7 @@ def _packages(text: str, own: str, lower: str) -> Iterator[tuple[str, str]]:
 
     for trust, needs, pattern in _LISTED:
         if needs in lower:
-            for match in patterns.compile(pattern).finditer(own if trust == _WRITTEN else text):
+            for match in patterns.compile(pattern).finditer(here if trust == _WRITTEN else text):
                 note(match["name"], trust, match["version"], match.start())
     if "successfully installed" in lower:
         for match in patterns.compile(_INSTALLED).finditer(text):
@@ -299,7 +505,7 @@ def _packages(text: str, own: str, lower: str) -> Iterator[tuple[str, str]]:
         for match in patterns.compile(_ASKED).finditer(text):
             note(_ALIASES.get(match["name"], match["name"]), _SHOWN, match["version"], match.start())
     if "tensorflow" not in found and "tf" in lower:
-        for match in patterns.compile(_SHORT).finditer(own):
+        for match in patterns.compile(_SHORT).finditer(here):
             note("tensorflow", _WRITTEN, match["version"], match.start())
     for name, all_told in found.items():
         for best in _agreed(all_told):
