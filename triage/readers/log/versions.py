@@ -43,7 +43,7 @@ _PACKAGE = (
 # One of these is in every name of a package.
 _STEMS = (
     *("tensor", "tf", "keras", "torch", "jax", "numpy", "np.", "proto", "transformers", "onnx", "xgb", "lightgbm"),
-    *("opencv", "h5py", "scipy", "pandas", "grpc", "nvidia", "horovod", "triton", "dtypes", "flax"),
+    *("-g", "unknown", "opencv", "h5py", "scipy", "pandas", "grpc", "nvidia", "horovod", "triton", "dtypes", "flax"),
 )
 _VERSION = r"(?P<version>\d{1,4}(?:\.\d{1,8}){1,3}(?:rc\d+)?)(?:[-.]?(?:a|b|dev|post)\d*)?(?P<local>\+[\w.]+)?"
 _PACKED_PYTHON = r"(?P<packed>3\d{1,2}|2[67])"
@@ -119,7 +119,8 @@ def _memory(text: str) -> str:
 # Words before an amount of memory that is the card's, another machine's, or what something takes.
 _NOT_THE_MACHINES = (
     r"(?i)gpu|card|vram|\b[gr]tx\b|tesla|nvidia|geforce|\bcuda\b|work|need|requir|at least|another|other"
-    r"|\bus(?:e|es|ing|ed)\b|tak(?:e|es|ing)|took|consum|allocat|limit|up to|more than|over|eat|fill|free|upgrad|even (?:with|on)|only"
+    r"|\bus(?:e|es|ing|ed)\b|tak(?:e|es|ing)|took|consum|allocat|limit|up to|more than|over|\bate\b|eat|fill|free"
+    r"|upgrad|even (?:with|on)|only"
 )
 # Images whose name and tag say what is in them.
 _IMAGE = (
@@ -167,6 +168,12 @@ _FORMS: tuple[_Form, ...] = (
     ),
     _Form("python", _WRITTEN, "python", r"(?i)\bpython(?: version)? ?v?(?P<version>[23]\.\d{1,2}(?:\.\d{1,2})?)\b"),
     _Form("python", _WRITTEN, "-cp", rf"-cp{_PACKED_PYTHON}-(?:cp\d+m?|abi3|none)-\w", _dotted),
+    _Form(
+        "python",
+        _FILLED_IN,
+        "python version",
+        r"^#{1,4} Python version\s{1,4}(?:Python ?)?(?P<version>[23]\.\d{1,2}(?:\.\d{1,2})?)\s*$",
+    ),
     # CUDA: what the framework was built with, what is there, and the newest that the driver takes.
     _Form("cuda built", _SHOWN, "+cu", r"\+cu(?P<packed>\d{2,3})\b", _dotted),
     _Form("cuda built", _SHOWN, "used to build", rf"CUDA used to build PyTorch: (?P<version>{_NUMBER})"),
@@ -174,9 +181,22 @@ _FORMS: tuple[_Form, ...] = (
     _Form("cuda", _SHOWN, "release", rf"\brelease (?P<version>{_NUMBER}), V\d"),
     _Form("cuda", _SHOWN, "runtime version", rf"^CUDA runtime version: (?P<version>{_NUMBER})"),
     _Form("cuda", _SHOWN, "cuda", r"(?i)[/\\]cuda(?:-|/v?|\\+v?)(?P<version>\d{1,2}\.\d)\b"),
+    # From CUDA 11 on one file name serves a whole major version.
     _Form(
-        "cuda", _SHOWN, "opened", r"Successfully opened (?:dynamic|CUDA) library libcudart\.so\.(?P<version>\d+\.\d)"
+        "cuda",
+        _SHOWN,
+        "opened",
+        r"Successfully opened (?:dynamic|CUDA) library libcudart\.so\.(?P<version>(?:[6-9]|10)\.\d)",
     ),
+    _Form(
+        "cuda",
+        _SHOWN,
+        "opened",
+        r"Successfully opened (?:dynamic|CUDA) library cudart64_(?P<packed>[6-9]\d|10\d)\.dll",
+        _dotted,
+    ),
+    _Form("cuda", _FILLED_IN, "-cuda", r"\bpytorch:[\d.]+-cuda(?P<version>\d{1,2}\.\d)-cudnn"),
+    _Form("cuda", _FILLED_IN, "nvidia/cuda:", r"\bnvidia/cuda:(?P<version>\d{1,2}\.\d)\b"),
     _Form("cuda", _FILLED_IN, "cudatoolkit", r"(?i)\bcudatoolkit(?:\s+|==?)(?P<version>\d{1,2}\.\d)"),
     _Form(
         "cuda",
@@ -218,6 +238,8 @@ _FORMS: tuple[_Form, ...] = (
     _Form(
         "driver", _SHOWN, "kernel", r"kernel (?:reported )?version(?: is)?:? (?P<version>\d{3}\.\d{1,3}(?:\.\d{1,2})?)"
     ),
+    # Inside WSL the driver is that of Windows.
+    _Form("driver", _SHOWN, "kmd version", r"\bKMD Version: *(?P<version>\d{3}\.\d{2,3}(?:\.\d{1,2})?)"),
     _Form("driver", _SHOWN, "kernel module", r"Kernel Module +(?P<version>\d{3}\.\d{2,3}(?:\.\d{1,2})?)"),
     _Form("capability", _SHOWN, "apability", r"(?i)compute ?capability:? (?P<version>\d{1,2}\.\d)\b"),
     _Form(
@@ -235,7 +257,7 @@ _FORMS: tuple[_Form, ...] = (
         lambda text: f"{text[:-1]}.{text[-1]}",
     ),
     _Form("card", _SHOWN, "name:", rf"\bname: (?P<version>{_CARD})(?:,| computeCap| major:|$)"),
-    _Form("card", _SHOWN, "nvidia-smi", rf"^\| +\d{{1,2}}  (?P<version>{_CARD}) +(?:On|Off|WDDM|TCC|\.\.\.|\|)"),
+    _Form("card", _SHOWN, "nvidia-smi", rf"^\| +\d{{1,2}}  (?P<version>{_CARD}) +(?:On|Off|WDDM|TCC|MCDM|\.\.\.|\|)"),
     _Form("card", _SHOWN, "gpu ", rf"^(?:\W{{0,3}})GPU \d{{1,2}}: (?P<version>{_CARD})(?: \(UUID|$)"),
     _Form("card", _SHOWN, "with cuda capability", rf"(?:^|: )(?P<version>{_CARD}) with CUDA capability"),
     _Form(
@@ -248,7 +270,8 @@ _FORMS: tuple[_Form, ...] = (
         "card",
         _WRITTEN,
         "tx ",
-        r"\b(?P<version>(?:NVIDIA |GeForce |NVIDIA GeForce )?[GR]TX ?(?:A?\d{4}|\d{3})(?: ?(?:Ti|SUPER|Super))?)\b",
+        r"\b(?P<version>(?:NVIDIA |GeForce |NVIDIA GeForce )?[GR]TX ?(?:A?\d{4}|\d{3})(?: ?(?:Ti|SUPER|Super))?)"
+        r"(?:[^\w.]|\.?$|\.\s)",
     ),
     # the machine
     # The machine's compiler, then the one that made its Python.
@@ -256,11 +279,17 @@ _FORMS: tuple[_Form, ...] = (
         "compiler",
         _SHOWN,
         "gcc|g++",
-        r"^(?:gcc|g\+\+|c\+\+|cc)(?:-\d+)? \([^)\n]{2,60}\) (?P<version>\d+\.\d[\d.]*)",
+        r"(?:^|\s)(?:gcc|g\+\+)(?:-\d+)? \([^)\n]{2,60}\) (?P<version>\d+\.\d[\d.]*)",
         _gcc,
     ),
     _Form("compiler", _SHOWN, "gcc version", r"\bgcc version (?P<version>\d+\.\d[\d.]*)", _gcc),
-    _Form("compiler", _SHOWN, "gcc version:", r"^GCC version: \([^)\n]{2,60}\) (?P<version>\d+\.\d[\d.]*)", _gcc),
+    _Form(
+        "compiler",
+        _SHOWN,
+        "gcc version:",
+        r"^\W{0,4}GCC version\W{1,6}(?:\([^)\n]{2,60}\) )?(?P<version>\d+\.\d[\d.]*)",
+        _gcc,
+    ),
     _Form("compiler", _SHOWN, "clang version", r"(?i)\b(?P<version>(?:Apple )?clang version \d+\.\d[\d.]*)", _clang),
     _Form(
         "compiler",
@@ -270,9 +299,9 @@ _FORMS: tuple[_Form, ...] = (
         r"(?P<version>(?:(?:gcc|g\+\+|clang|msvc|visual studio)\W{1,3}(?:version ?)?v?)?\d{1,4}(?:\.\d{1,5}){1,3})\b",
         _compiler,
     ),
-    _Form("compiler", _FILLED_IN, "[gcc", r"\[(?P<version>GCC \d+\.[\d.]*\d)\b[^\]\n]{0,40}\]", unless=r"LLVM"),
+    _Form("compiler", _FILLED_IN, "[gcc", r"\[(?P<version>GCC \d+\.[\d.]*\d)(?:\]| \()"),
     _Form("compiler", _FILLED_IN, "llvm", r"\[GCC [\d.]+ Compatible (?P<version>Apple LLVM \d+\.[\d.]*\d)"),
-    _Form("compiler", _FILLED_IN, "clang", r"\[(?:GCC )?(?P<version>Clang \d+\.[\d.]*\d)"),
+    _Form("compiler", _FILLED_IN, "clang", r"\[(?:GCC (?:[\d.]+ Compatible )?)?(?P<version>Clang \d+\.[\d.]*\d)"),
     _Form("compiler", _FILLED_IN, "[msc", r"\[(?P<version>MSC v\.\d{4} \d\d bit)"),
     # Where it ran: what only the inside of a container shows, a command that starts one, what somebody says.
     _Form(
@@ -409,7 +438,7 @@ _FORMS: tuple[_Form, ...] = (
         _FILLED_IN,
         "",
         r"\b(?P<version>(?:Ubuntu|Debian|CentOS|Fedora|Windows|macOS|Mac OS X|RHEL|Rocky Linux|Arch Linux)"
-        r"(?: GNU/Linux| Linux)?(?: release)? \d{1,2}(?:\.\d{1,2}){0,2})\b",
+        r"(?: GNU/Linux| Linux)?(?: release)? \d{1,2}(?:\.\d{1,2}){0,2})(?:[^\w.-]|\.?$|\.\s)",
     ),
 )
 # Where packages stand with their versions.
@@ -422,6 +451,7 @@ _LISTED: tuple[tuple[int, str, str], ...] = (
     ),
     (_SHOWN, "] ", rf"^\[(?:pip3?|conda)\] (?P<name>{_PACKAGE})(?:==|\s+){_VERSION}"),
     (_SHOWN, ":", rf"^(?P<name>jax|jaxlib|numpy):\s{{2,8}}{_VERSION}\s*$"),
+    (_SHOWN, "name: ", rf"(?i)^Name: (?P<name>{_PACKAGE})\nVersion: {_VERSION}\s*$"),
     (_SHOWN, "you have", rf"(?i)\byou have (?P<name>{_PACKAGE})[ =]{{1,2}}{_VERSION}"),
     (_SHOWN, " requires ", rf"(?i)\b(?P<name>{_PACKAGE}) {_VERSION} (?:requires|has requirement) "),
     (_FILLED_IN, "==", rf"(?i)(?:^|[\s\"'`(])(?P<name>{_PACKAGE})(?:\[[\w,-]+\])?=={_VERSION}"),
@@ -432,12 +462,15 @@ _LISTED: tuple[tuple[int, str, str], ...] = (
         rf"[\s:=*`'\"(>]{{1,12}}v?{_VERSION}",
     ),
     (_FILLED_IN, "", rf"(?i)^\W{{0,6}}(?P<name>{_PACKAGE})\*{{0,2}} ?[:=] ?[`*'\"]{{0,2}}v?{_VERSION}"),
+    (_FILLED_IN, "tensorflow:", rf"\btensorflow/(?P<name>tensorflow):{_VERSION}"),
+    (_FILLED_IN, "pytorch:", rf"\bpytorch/(?P<name>pytorch):{_VERSION}"),
     (_FILLED_IN, ".whl", rf"(?i)\b(?P<name>{_PACKAGE})-{_VERSION}-(?:cp|py)\d[^\s]{{0,80}}\.whl"),
     (_WRITTEN, "", rf"(?i)\b(?P<name>{_PACKAGE})[ -]?v?{_VERSION}(?:[^\w.-]|\.?$|\.\s)"),
 )
 _INSTALLED = r"^Successfully installed (?P<all>[^\n]+)$"
 # TensorFlow's own: the version of its repository and its version, as the issue form asks for them.
-_GIT = rf"\bv\d\.\d{{1,2}}\.\d{{1,2}}(?:-rc\d)?-\d+-g[0-9a-f]{{7,12}}\W{{1,6}}{_VERSION}"
+# Builds that do not come from that repository say "unknown".
+_GIT = rf"(?:\bv\d\.\d{{1,2}}\.\d{{1,2}}(?:-rc\d)?-\d+-g[0-9a-f]{{7,12}}\W{{1,6}}|^unknown ){_VERSION}"
 _SHORT = r"\b(?:TF|tf)(?: ?version)?(?:==|: ?| )?v?(?P<version>[12]\.\d{1,2}(?:\.\d{1,2})?)\b"
 _ALIASES = {"tf": "tensorflow", "np": "numpy", "torch": "torch", "jax": "jax", "keras": "keras"}
 _ASKED = (
@@ -445,7 +478,7 @@ _ASKED = (
     r"(?:Out\[\d+\]: ?)?['\"]?(?P<version>\d{1,2}\.\d{1,3}(?:\.\d{1,3})?(?:rc\d+)?)(?:[-.]?dev\d*)?(?:\+\w+)?['\"]?\s*$"
 )
 # Of these a text may name several without contradicting itself.
-_MANY: tuple[FactName, ...] = ("card", "capability", "cpu", "compiler", "system version", "driver")
+_MANY: tuple[FactName, ...] = ("card", "capability", "cpu", "compiler", "container", "system version", "driver")
 
 
 class _Told(NamedTuple):
@@ -498,7 +531,7 @@ def _packages(text: str, here: str, lower: str) -> Iterator[tuple[str, str]]:
         for match in patterns.compile(_INSTALLED).finditer(text):
             for one in patterns.compile(rf"(?P<name>{_PACKAGE})-{_VERSION}(?: |$)").finditer(match["all"]):
                 note(one["name"], _SHOWN, one["version"], match.start())
-    if "-g" in lower:
+    if "-g" in lower or "unknown " in lower:
         for match in patterns.compile(_GIT).finditer(text):
             note("tensorflow", _SHOWN, match["version"], match.start())
     if "version" in lower:
@@ -523,8 +556,8 @@ def _cards(told: list[_Told]) -> Iterator[_Told]:
 
 
 def _first(told: list[_Told]) -> Iterator[_Told]:
-    """The first that the best way of telling names."""
-    yield min(told, key=lambda one: (one.trust, one.offset))
+    """The first that the best way of telling names; an image says more than the program that runs it."""
+    yield min(told, key=lambda one: (one.trust, ":" not in one.value, one.offset))
 
 
 def _agreed(told: list[_Told]) -> Iterator[_Told]:
