@@ -44,8 +44,8 @@ Tables = Mapping[str, Any]
 Row = Mapping[str, Any]
 _NAMES = {"tensorflow": "TensorFlow", "torch": "PyTorch", "jax": "JAX"}
 _TABLES = {"tensorflow": "builds", "torch": "pytorch_builds", "jax": "jax_builds"}
-# The last release of TensorFlow with wheels for Python 2.7, which Windows never had.
-_LAST_OF_PYTHON_2 = "2.1"
+# The last releases with wheels for Python 2.7, which Windows never had.
+_LAST_OF_PYTHON_2 = {"TensorFlow": "2.1", "PyTorch": "1.4"}
 
 
 class ClashSeen(NamedTuple):
@@ -162,7 +162,8 @@ def _python_and_framework(environment: Environment, tables: Tables) -> _Answers:
 
 
 def _is_for_python_2(name: str, row: Row) -> bool:
-    return name.startswith(_NAMES["tensorflow"]) and order(row["release"]) <= order(_LAST_OF_PYTHON_2)
+    last = _LAST_OF_PYTHON_2.get(name.partition(" ")[0])
+    return last is not None and order(row["release"]) <= order(last)
 
 
 def _requirement(package: str) -> Callable[[Environment, Tables], _Answers]:

@@ -10,13 +10,14 @@ from pathlib import Path
 from triage import patterns
 from triage.clues import KINDS, patterns_of
 from triage.clues.interface import Clue
+from triage.clues.versions import in_range, order
 from triage.crash import Framework, Log
 from triage.knowledge.complexity import exponential
 from triage.knowledge.database import Knowledge
 from triage.knowledge.pack import NOTICES, PARTS, PackData, Problem
 from triage.knowledge.pack_files import line_of
 from triage.knowledge.signature import Person, Signature, is_of_frameworks
-from triage.knowledge.steps import first_steps, only_looks
+from triage.knowledge.steps import first_steps, only_looks, versions_around
 
 LEAST_LITERAL = 4
 LONGEST_LINE = 120
@@ -86,6 +87,7 @@ def lint(
             *_audience_problems(signature),
             *_command_problems(signature),
             *_install_problems(signature, from_tables),
+            *_version_problems(signature, knowledge),
         ]
         found += _healthy_problems(signature, healthy)
         problems += [_place(pack, signature.id, *entry) for entry in found]
@@ -270,6 +272,34 @@ def _command_problems(signature: Signature) -> Iterator[_Entry]:
                 "cmd does not take single quotes as quotes",
                 "double quotes around an argument",
             )
+
+
+def _version_problems(signature: Signature, knowledge: Knowledge) -> Iterator[_Entry]:
+    """Steps that name an API or a variable to people whose version does not have it, by the table `since`."""
+    rows = [row for row in knowledge.versions.get("since", {}).get("rows") or [] if "name" in row]
+    for number, fix in enumerate(signature.fix):
+        texts = "\n".join((fix.do, fix.otherwise or "", *fix.run.values()))
+        for row in rows:
+            if patterns.compile(rf"(?:^|[^\w.]){re.escape(row['name'])}(?:\W|$)").search(texts):
+                frameworks = fix.audience.frameworks or (signature.framework,)
+                if row["framework"] in frameworks and (without := _version_without(row, fix.audience.versions)):
+                    lacking = (
+                        f"{row['name']} is shown to people with {row['framework']} {without}, which does not have it"
+                    )
+                    wanted = ",".join(sign + row[end] for end, sign in (("from", ">="), ("until", "<")) if end in row)
+                    instead = f"for: {{framework: {row['framework']}, versions: '{wanted}'}}"
+                    yield ("fix", number, "for") if fix.audience.versions else ("fix", number), lacking, instead
+
+
+def _version_without(row: Mapping[str, str], versions: str | None) -> str | None:
+    """A version for which a step holds although the API of the row is not in it."""
+    known = [f"{row[end]}" for end in ("from", "until") if end in row]
+    for version in versions_around([*known, versions or ""]):
+        lacks = "from" in row and order(version) < order(row["from"])
+        lacks = lacks or ("until" in row and order(version) >= order(row["until"]))
+        if lacks and (versions is None or in_range(version, versions)):
+            return version
+    return None
 
 
 def _first_step_problems(signature: Signature) -> Iterator[_Entry]:
