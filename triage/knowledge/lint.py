@@ -35,6 +35,8 @@ _NAMED: Mapping[Framework, str] = {
     "pytorch": r"\bPy[Tt]orch\b|\btorch\b",
     "jax": r"\bJAX\b|\bjax\b|\bjaxlib\b|\bXLA_PYTHON",
 }
+# How a step says in words for which versions something is: "2.16 or newer", "before 2.5", "in older releases".
+_SAYS_VERSIONS = re.compile(r"\d or (?:newer|later|older)\b|\b(?:before|until|since) \d|\bolder releases\b|\d on\b")
 _QUOTED = re.compile(r'"[^"]*"')
 _POSIX_ONLY = (
     (re.compile(r";"), "two commands behind a semicolon", "&& between them, or run: {linux: …, windows: …}"),
@@ -275,10 +277,15 @@ def _command_problems(signature: Signature) -> Iterator[_Entry]:
 
 
 def _version_problems(signature: Signature, knowledge: Knowledge) -> Iterator[_Entry]:
-    """Steps that name an API or a variable to people whose version does not have it, by the table `since`."""
+    """Steps that name an API or a variable to people whose version does not have it, by the table `since`.
+
+    A step may say itself for which versions what it names is.
+    """
     rows = [row for row in knowledge.versions.get("since", {}).get("rows") or [] if "name" in row]
     for number, fix in enumerate(signature.fix):
         texts = "\n".join((fix.do, fix.otherwise or "", *fix.run.values()))
+        if _SAYS_VERSIONS.search(fix.do):
+            continue
         for row in rows:
             if patterns.compile(rf"(?:^|[^\w.]){re.escape(row['name'])}(?:\W|$)").search(texts):
                 frameworks = fix.audience.frameworks or (signature.framework,)
