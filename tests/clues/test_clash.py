@@ -145,7 +145,8 @@ def found(knowledge: Knowledge, pair: str, **known: Any) -> Any:
         (
             "card and cuda",
             {"gpus": ("NVIDIA RTX PRO 6000 Blackwell Server Edition",), "cuda_built": "12.6"},
-            "NVIDIA RTX PRO 6000 Blackwell Server Edition needs CUDA 12.8 or newer, and the framework was built with 12.6",
+            "NVIDIA RTX PRO 6000 Blackwell Server Edition needs CUDA 12.8 or newer, "
+            "and the framework was built with 12.6",
         ),
     ],
 )

@@ -242,8 +242,8 @@ def _runtime(symbol: str, environment: Environment, tables: Tables) -> dict[str,
     oldest = {row["name"].rpartition(" ")[0]: row["name"] for row in with_it}
     told = [compiler] if compiler else []
     if oldest:
-        first = f"{compiler or symbol}; " if compiler else f"glibc {number} is in "
-        told = [first + ", ".join(oldest.values()) + (" have it" if compiler else "") + " and what is newer"]
+        what = "" if compiler else f"glibc {number} or newer is in "
+        told.append(f"{what}{', '.join(oldest.values())} and newer ones{' have it' if compiler else ''}")
     system = system_of(environment, tables)
     if system is not None:
         library = "libstdc++ up to GLIBCXX_" if compiler else "glibc "
