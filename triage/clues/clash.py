@@ -247,7 +247,8 @@ def _driver_and_ptx(environment: Environment, tables: Tables) -> _Answers:
 def toolkit_driver(cuda: str, environment: Environment, tables: Tables) -> str | None:
     """The driver that came with a toolkit, on this system."""
     row = next((row for row in _rows(tables, "toolkit_drivers") if in_range(cuda, f"=={row['cuda']}")), None)
-    return str(row[environment.os]) if row is not None and environment.os in row else None
+    system = environment.os or ""
+    return str(row[system]) if row is not None and system in row else None
 
 
 def _system_and_wheel(environment: Environment, tables: Tables) -> _Answers:

@@ -74,6 +74,8 @@ def extract(log: Log, proven_os: OS | None) -> Environment:
     """The environment as far as the text shows it; `proven_os` is what the exit status already proves."""
     # The beginning of a log, and the stacks at its end, show where it ran.
     text = log.text if len(log.text) <= 2 * _LOOK_AT else log.text[:_LOOK_AT] + "\n" + log.text[-_LOOK_AT:]
+    # All that is looked for is ASCII, and the engine is ten times slower on other texts. Every place stays the same.
+    text = text.encode("ascii", "replace").decode("ascii")
     flags = patterns.compile(_CPU_FLAGS).search(text) if "flags" in text else None
     here = without_elsewhere(text)
     facts, packages = facts_of(log, text, here)

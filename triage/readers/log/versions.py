@@ -7,15 +7,16 @@ only if all that it says agrees; a wrong version is worse than none.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping
+from itertools import accumulate
 from typing import NamedTuple
 
 from triage import patterns
 from triage.crash import Fact, FactName, Log
+from triage.readers.log.forms import FILLED_IN, FORMS, SHOWN, WRITTEN
 
-# How well a form knows: what was really there, what was filled in or asked for, what somebody wrote.
-_SHOWN, _FILLED_IN, _WRITTEN = range(3)
-_NUMBER = r"\d{1,3}(?:\.\d{1,4}){1,3}"
 # Packages whose versions decide something, by the names that lists and files have for them.
 _NAMES: Mapping[str, str] = {
     "tensorflow_gpu": "tensorflow",
@@ -46,426 +47,31 @@ _STEMS = (
     *("-g", "unknown", "opencv", "h5py", "scipy", "pandas", "grpc", "nvidia", "horovod", "triton", "dtypes", "flax"),
 )
 _VERSION = r"(?P<version>\d{1,4}(?:\.\d{1,8}){1,3}(?:rc\d+)?)(?:[-.]?(?:a|b|dev|post)\d*)?(?P<local>\+[\w.]+)?"
-_PACKED_PYTHON = r"(?P<packed>3\d{1,2}|2[67])"
-_CARD = (
-    r"(?:(?:NVIDIA|Nvidia) \d{4}(?: [\w-]{1,12})?"
-    r"|(?:NVIDIA |Nvidia )?(?:GeForce |Quadro |Tesla |TITAN |Titan |RTX |GTX |GRID )[\w -]{1,30}?"
-    r"|(?:NVIDIA |Nvidia )?(?:[AHLBV]\d{2,3}(?:[- ][\w-]{1,20}){0,3}|[TKMP]\d{1,3}\b))"
-)
-
-
-def _plain(text: str) -> str:
-    return text
-
-
-def _dotted(digits: str) -> str:
-    """Two numbers that are written as one: 38 is 3.8, 310 is 3.10, 118 is 11.8, 92 is 9.2."""
-    cut = 1 if digits[0] in "23" or len(digits) == 2 else 2
-    return f"{digits[:cut]}.{digits[cut:]}"
-
-
-def cudnn_version(number: str) -> str:
-    """cuDNN's packed number as people write it: 8302 is 8.3.2, 90300 is 9.3.0."""
-    if not number.isdigit() or len(number) not in (4, 5, 6):
-        return number
-    major = number[:1] if len(number) == 4 else number[:-4]
-    rest = number[len(major) :]
-    minor, patch = (rest[:1], rest[1:]) if len(rest) == 3 else (rest[:2], rest[2:])
-    return f"{int(major)}.{int(minor)}.{int(patch)}"
-
-
-def _is(kind: str) -> Callable[[str], str]:
-    return lambda text: kind
-
-
-def _gcc(number: str) -> str:
-    return f"GCC {number}"
-
-
-def _clang(text: str) -> str:
-    number = text.rsplit(" ", 1)[-1]
-    return f"Apple Clang {number}" if text[:1] in "Aa" else f"Clang {number}"
-
-
-_COMPILERS = {"gcc": "GCC ", "g++": "GCC ", "clang": "Clang ", "msvc": "MSVC ", "visual studio": "Visual Studio "}
-
-
-def _compiler(text: str) -> str:
-    """What a form says of the compiler: its name, where it stands there, and the number."""
-    lower = text.lower()
-    name = next((name for word, name in _COMPILERS.items() if lower.startswith(word)), "")
-    return name + text[text.rfind(" ") + 1 :].lstrip("vV-:=")
-
-
-_CONTAINERS = {"colab": "Colab", "wsl2": "WSL2", "wsl": "WSL"}
-
-
-def _container(text: str) -> str:
-    word = text.lower().replace(" ", "")
-    return _CONTAINERS.get(word, word.capitalize())
-
-
-_UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
-
-
-def _memory(text: str) -> str:
-    """An amount of memory as people say it: 16384000 kB is 15.6 GB, 16Gi is 16 GB."""
-    number = text.rstrip(" BKMGTikmgtb")
-    unit = text[len(number) :].strip().upper()[:1]
-    size = float(number) * _UNITS.get(unit.replace("B", ""), 1) / 2**30
-    return f"{size:.1f} GB".replace(".0 ", " ")
-
-
-# Words before an amount of memory that is the card's, another machine's, or what something takes.
-_NOT_THE_MACHINES = (
-    r"(?i)gpu|card|vram|\b[gr]tx\b|tesla|nvidia|geforce|\bcuda\b|work|need|requir|at least|another|other"
-    r"|\bus(?:e|es|ing|ed)\b|tak(?:e|es|ing)|took|consum|allocat|limit|up to|more than|over|\bate\b|eat|fill|free"
-    r"|upgrad|even (?:with|on)|only"
-)
-# Images whose name and tag say what is in them.
-_IMAGE = (
-    r"(?P<version>(?:\b(?:tensorflow/tensorflow|pytorch/pytorch|jupyter/[\w-]{1,40}|rocm/[\w-]{1,20})"
-    r"|\b(?:[\w-]{2,20}\.io/)?nvidia/(?:cuda|tensorflow|pytorch|jax|k8s/[\w-]{1,30})):[\w.-]{1,80}\w)"
-)
-
-
-class _Form(NamedTuple):
-    """A way in which a fact is told. `needs` are texts without which the pattern cannot occur, in lower case.
-
-    Where the line up to the match says `unless`, it tells something else.
-    """
-
-    fact: FactName
-    trust: int
-    needs: str
-    pattern: str
-    read: Callable[[str], str] = _plain
-    unless: str = ""
-
-
-_FORMS: tuple[_Form, ...] = (
-    # Python
-    _Form("python", _SHOWN, "python", r"[/\\]python(?P<version>[23]\.\d{1,2})[/\\](?:site|dist)-packages"),
-    _Form("python", _SHOWN, "lib/python", r"/lib(?:64)?/python(?P<version>[23]\.\d{1,2})/"),
-    _Form("python", _SHOWN, "python.framework", r"Python\.framework/Versions/(?P<version>[23]\.\d{1,2})/"),
-    _Form("python", _SHOWN, "python", rf"(?i)[/\\]python{_PACKED_PYTHON}(?:[-_](?:32|64))?[/\\]", _dotted),
-    _Form("python", _SHOWN, "pythonsoftware", r"PythonSoftwareFoundation\.Python\.(?P<version>3\.\d{1,2})_"),
-    _Form("python", _SHOWN, ".cp", rf"\.cp(?:ython-)?{_PACKED_PYTHON}m?-(?:win|x86|darwin|aarch)", _dotted),
-    _Form(
-        "python",
-        _SHOWN,
-        "(",
-        r"\b(?P<version>[23]\.\d{1,2}\.\d{1,2})\+? (?:\|[^|\n]{1,60}\| ?)?"
-        r"\((?:default|main|tags/|heads/|v\d|r\d|remotes/|conda)",
-    ),
-    _Form("python", _SHOWN, "python", r"^Python (?P<version>[23]\.\d{1,2}\.\d{1,2})\W{0,2}$"),
-    _Form(
-        "python",
-        _FILLED_IN,
-        "python",
-        r"(?i)\bpython(?: and pip)?(?: version)?\W{0,4}(?:\([^)\n]{0,60}\))?\W{0,3}[:=]\W{0,6}(?:python ?)?v?"
-        r"(?P<version>[23]\.\d{1,2}(?:\.\d{1,2})?)\b",
-    ),
-    _Form("python", _WRITTEN, "python", r"(?i)\bpython(?: version)? ?v?(?P<version>[23]\.\d{1,2}(?:\.\d{1,2})?)\b"),
-    _Form("python", _WRITTEN, "-cp", rf"-cp{_PACKED_PYTHON}-(?:cp\d+m?|abi3|none)-\w", _dotted),
-    _Form(
-        "python",
-        _FILLED_IN,
-        "python version",
-        r"^#{1,4} Python version\s{1,4}(?:Python ?)?(?P<version>[23]\.\d{1,2}(?:\.\d{1,2})?)\s*$",
-    ),
-    # CUDA: what the framework was built with, what is there, and the newest that the driver takes.
-    _Form("cuda built", _SHOWN, "+cu", r"\+cu(?P<packed>\d{2,3})\b", _dotted),
-    _Form("cuda built", _SHOWN, "used to build", rf"CUDA used to build PyTorch: (?P<version>{_NUMBER})"),
-    _Form("cuda built", _SHOWN, "cuda_version", rf"['\"]cuda_version['\"]\W{{1,4}}(?P<version>{_NUMBER})"),
-    _Form("cuda", _SHOWN, "release", rf"\brelease (?P<version>{_NUMBER}), V\d"),
-    _Form("cuda", _SHOWN, "runtime version", rf"^CUDA runtime version: (?P<version>{_NUMBER})"),
-    _Form("cuda", _SHOWN, "cuda", r"(?i)[/\\]cuda(?:-|/v?|\\+v?)(?P<version>\d{1,2}\.\d)\b"),
-    # From CUDA 11 on one file name serves a whole major version.
-    _Form(
-        "cuda",
-        _SHOWN,
-        "opened",
-        r"Successfully opened (?:dynamic|CUDA) library libcudart\.so\.(?P<version>(?:[6-9]|10)\.\d)",
-    ),
-    _Form(
-        "cuda",
-        _SHOWN,
-        "opened",
-        r"Successfully opened (?:dynamic|CUDA) library cudart64_(?P<packed>[6-9]\d|10\d)\.dll",
-        _dotted,
-    ),
-    _Form("cuda", _FILLED_IN, "-cuda", r"\bpytorch:[\d.]+-cuda(?P<version>\d{1,2}\.\d)-cudnn"),
-    _Form("cuda", _FILLED_IN, "nvidia/cuda:", r"\bnvidia/cuda:(?P<version>\d{1,2}\.\d)\b"),
-    _Form("cuda", _FILLED_IN, "cudatoolkit", r"(?i)\bcudatoolkit(?:\s+|==?)(?P<version>\d{1,2}\.\d)"),
-    _Form(
-        "cuda",
-        _FILLED_IN,
-        "cuda",
-        r"(?i)\bCUDA ?(?:/|and|&) ?cuDNN versions?\W{0,6}(?:CUDA ?)?[vV]?(?P<version>\d{1,2}\.\d{1,2})",
-    ),
-    _Form(
-        "cuda",
-        _FILLED_IN,
-        "cuda",
-        r"^\W{0,6}(?i:CUDA(?: toolkit)?(?: version)?)\W{0,3}[:=]\W{0,4}v?(?P<version>\d{1,2}\.\d)\b",
-    ),
-    _Form("cuda", _WRITTEN, "cuda", r"(?i)\bCUDA(?: Toolkit)?(?: version)?[ -]v?(?P<version>\d{1,2}\.\d)\b"),
-    _Form("cuda of driver", _SHOWN, "cuda version", r"\| NVIDIA-SMI [^\n]*CUDA Version: (?P<version>\d{1,2}\.\d)"),
-    # cuDNN
-    _Form("cudnn", _SHOWN, "cudnn version", r"Loaded cuDNN version (?P<version>\d{4,6})\b", cudnn_version),
-    _Form("cudnn", _SHOWN, "runtime cudnn", rf"Loaded runtime CuDNN library: (?P<version>{_NUMBER})"),
-    _Form("cudnn built", _SHOWN, "compiled with", rf"but source was compiled with: (?P<version>{_NUMBER})"),
-    _Form("cudnn built", _SHOWN, ".cudnn", r"\+cuda\d+\.cudnn(?P<packed>\d{2,3})\b", _dotted),
-    _Form("cudnn", _SHOWN, "libcudnn.so.", rf"libcudnn\.so\.(?P<version>{_NUMBER})\b"),
-    _Form(
-        "cudnn",
-        _FILLED_IN,
-        "cudnn",
-        r"(?i)\bcudnn(?: version)?(?:\s*[:=]\s*|==?|\s{2,}|-)v?(?P<version>\d(?:\.\d{1,4}){1,3})\b",
-    ),
-    _Form(
-        "cudnn",
-        _FILLED_IN,
-        "cudnn",
-        r"(?i)\bCUDA ?(?:/|and|&) ?cuDNN versions?\W{0,6}(?:CUDA ?)?v?\d{1,2}\.\d{1,2}(?:\.\d+)?\W{1,4}"
-        r"(?:and |cudnn ?){0,2}"
-        r"v?(?P<version>\d\.\d{1,2}(?:\.\d{1,2})?)",
-    ),
-    _Form("cudnn", _WRITTEN, "cudnn", r"(?i)\bcuDNN(?: version)? ?v?(?P<version>\d\.\d{1,2}(?:\.\d{1,2})?)\b"),
-    # the driver and the card
-    _Form("driver", _SHOWN, "driver version", r"(?i)\bdriver version: *(?P<version>\d{3}\.\d{2,3}(?:\.\d{1,2})?)"),
-    _Form(
-        "driver", _SHOWN, "kernel", r"kernel (?:reported )?version(?: is)?:? (?P<version>\d{3}\.\d{1,3}(?:\.\d{1,2})?)"
-    ),
-    # Inside WSL the driver is that of Windows.
-    _Form("driver", _SHOWN, "kmd version", r"\bKMD Version: *(?P<version>\d{3}\.\d{2,3}(?:\.\d{1,2})?)"),
-    _Form("driver", _SHOWN, "kernel module", r"Kernel Module +(?P<version>\d{3}\.\d{2,3}(?:\.\d{1,2})?)"),
-    _Form("capability", _SHOWN, "apability", r"(?i)compute ?capability:? (?P<version>\d{1,2}\.\d)\b"),
-    _Form(
-        "capability",
-        _SHOWN,
-        "major:",
-        r"\bmajor: (?P<version>\d{1,2} minor: \d)\b",
-        lambda text: text.replace(" minor: ", "."),
-    ),
-    _Form(
-        "capability",
-        _SHOWN,
-        "sm_",
-        r"(?i)with CUDA capability sm_(?P<packed>\d{2,3})\b",
-        lambda text: f"{text[:-1]}.{text[-1]}",
-    ),
-    _Form("card", _SHOWN, "name:", rf"\bname: (?P<version>{_CARD})(?:,| computeCap| major:|$)"),
-    _Form("card", _SHOWN, "nvidia-smi", rf"^\| +\d{{1,2}}  (?P<version>{_CARD}) +(?:On|Off|WDDM|TCC|MCDM|\.\.\.|\|)"),
-    _Form("card", _SHOWN, "gpu ", rf"^(?:\W{{0,3}})GPU \d{{1,2}}: (?P<version>{_CARD})(?: \(UUID|$)"),
-    _Form("card", _SHOWN, "with cuda capability", rf"(?:^|: )(?P<version>{_CARD}) with CUDA capability"),
-    _Form(
-        "card",
-        _FILLED_IN,
-        "gpu model",
-        rf"(?i:GPU models?(?: and (?:memory|configuration))?)\W{{0,6}}(?P<version>{_CARD})(?:,| \d+ ?[Gg]| \(|\W*$)",
-    ),
-    _Form(
-        "card",
-        _WRITTEN,
-        "tx ",
-        r"\b(?P<version>(?:NVIDIA |GeForce |NVIDIA GeForce )?[GR]TX ?(?:A?\d{4}|\d{3})(?: ?(?:Ti|SUPER|Super))?)"
-        r"(?:[^\w.]|\.?$|\.\s)",
-    ),
-    # the machine
-    # The machine's compiler, then the one that made its Python.
-    _Form(
-        "compiler",
-        _SHOWN,
-        "gcc|g++",
-        r"(?:^|\s)(?:gcc|g\+\+)(?:-\d+)? \([^)\n]{2,60}\) (?P<version>\d+\.\d[\d.]*)",
-        _gcc,
-    ),
-    _Form("compiler", _SHOWN, "gcc version", r"\bgcc version (?P<version>\d+\.\d[\d.]*)", _gcc),
-    _Form(
-        "compiler",
-        _SHOWN,
-        "gcc version:",
-        r"^\W{0,4}GCC version\W{1,6}(?:\([^)\n]{2,60}\) )?(?P<version>\d+\.\d[\d.]*)",
-        _gcc,
-    ),
-    _Form("compiler", _SHOWN, "clang version", r"(?i)\b(?P<version>(?:Apple )?clang version \d+\.\d[\d.]*)", _clang),
-    _Form(
-        "compiler",
-        _FILLED_IN,
-        "compiler|gcc",
-        r"(?i)\b(?:GCC ?/ ?)?(?:GCC|compiler) version\W{0,4}(?:\([^)\n]{1,60}\))?\W{1,8}"
-        r"(?P<version>(?:(?:gcc|g\+\+|clang|msvc|visual studio)\W{1,3}(?:version ?)?v?)?\d{1,4}(?:\.\d{1,5}){1,3})\b",
-        _compiler,
-    ),
-    _Form("compiler", _FILLED_IN, "[gcc", r"\[(?P<version>GCC \d+\.[\d.]*\d)(?:\]| \()"),
-    _Form("compiler", _FILLED_IN, "llvm", r"\[GCC [\d.]+ Compatible (?P<version>Apple LLVM \d+\.[\d.]*\d)"),
-    _Form("compiler", _FILLED_IN, "clang", r"\[(?:GCC (?:[\d.]+ Compatible )?)?(?P<version>Clang \d+\.[\d.]*\d)"),
-    _Form("compiler", _FILLED_IN, "[msc", r"\[(?P<version>MSC v\.\d{4} \d\d bit)"),
-    # Where it ran: what only the inside of a container shows, a command that starts one, what somebody says.
-    _Form(
-        "container",
-        _SHOWN,
-        "/kubepods",
-        r"[:/= ]/kubepods[./]|/kubepods-(?:burstable|besteffort|pod)",
-        _is("Kubernetes"),
-    ),
-    _Form(
-        "container",
-        _SHOWN,
-        "/var/run/secrets/kubernetes|crashloopbackoff",
-        r"/var/run/secrets/kubernetes\.io|CrashLoopBackOff",
-        _is("Kubernetes"),
-    ),
-    _Form(
-        "container",
-        _SHOWN,
-        "docker",
-        r"(?:^|\s)/\.dockerenv\b|[:=]/docker/[0-9a-f]{12}|docker-[0-9a-f]{12,64}\.scope",
-        _is("Docker"),
-    ),
-    _Form("container", _SHOWN, "root@", r"^(?:\([^)\n]{1,40}\) )?root@[0-9a-f]{12}:[/~][^\n#]{0,120}#", _is("Docker")),
-    _Form("container", _SHOWN, "libpod|.containerenv", r"/libpod-[0-9a-f]{12}|/run/\.containerenv\b", _is("Podman")),
-    _Form("container", _SHOWN, "singularity", r"/\.singularity\.d/|^Singularity> ", _is("Singularity")),
-    _Form("container", _SHOWN, "apptainer> ", r"^Apptainer> ", _is("Apptainer")),
-    _Form(
-        "container",
-        _SHOWN,
-        "/content/|colab",
-        r"[\"' ]/content/(?:drive|sample_data|[\w-]+\.py)|/google/colab/|google\.colab\b|/tools/colab",
-        _is("Colab"),
-    ),
-    _Form("container", _SHOWN, "/kaggle/", r"/kaggle/(?:working|input|lib)\b", _is("Kaggle")),
-    _Form(
-        "container",
-        _SHOWN,
-        "wsl2|/usr/lib/wsl/|/dev/dxg",
-        r"microsoft-standard-WSL2|/usr/lib/wsl/|/dev/dxg\b",
-        _is("WSL2"),
-    ),
-    _Form("container", _SHOWN, "/mnt/", r"/mnt/[cd]/(?:Users|Program|Windows|Python|Anaconda)\w*", _is("WSL")),
-    _Form("container", _FILLED_IN, "tensorflow/tensorflow:|pytorch/pytorch:|nvidia/|jupyter/|rocm/", _IMAGE),
-    _Form(
-        "container", _FILLED_IN, "docker", r"\bdocker(?:-compose| compose)? (?:run|exec|start|up|logs)\b", _is("Docker")
-    ),
-    _Form("container", _FILLED_IN, "podman", r"\bpodman (?:run|exec|start|logs)\b", _is("Podman")),
-    _Form("container", _FILLED_IN, "singularity", r"\bsingularity (?:run|exec|shell)\b", _is("Singularity")),
-    _Form("container", _FILLED_IN, "apptainer", r"\bapptainer (?:run|exec|shell)\b", _is("Apptainer")),
-    _Form(
-        "container",
-        _FILLED_IN,
-        "kubectl",
-        r"\bkubectl (?:logs|exec|describe pods?|get pods?|apply)\b",
-        _is("Kubernetes"),
-    ),
-    _Form(
-        "container",
-        _WRITTEN,
-        "docker|podman|singularity|apptainer|kubernetes|colab|kaggle|wsl",
-        r"(?i)\b(?:in|inside|within|using|under|on|environment:|platform:) ?(?:a |an |the |my |google |official ){0,2}"
-        r"(?:[\w/.:-]{1,40} )?(?P<version>docker|podman|singularity|apptainer|kubernetes|colab|kaggle|wsl ?2?)\b",
-        _container,
-        unless=r"(?i)\bnot? [\w ]{0,20}$|without|instead",
-    ),
-    # The machine's memory, never the card's.
-    _Form("memory", _SHOWN, "memtotal", r"\bMemTotal: +(?P<version>\d{6,10} kB)", _memory),
-    _Form("memory", _SHOWN, "mem:", r"^Mem: +(?P<version>\d[\d.]{0,6} ?[KMGT]i?)B?\s", _memory),
-    _Form("memory", _SHOWN, "mem:", r"^Mem: +(?P<version>\d{7,10}) +\d", lambda text: _memory(text + " kB")),
-    _Form(
-        "memory",
-        _SHOWN,
-        "free -m",
-        r"\bfree -m\b[^\n]*\n[^\n]{0,120}\nMem: +(?P<version>\d{3,8}) +\d",
-        lambda text: _memory(text + " MiB"),
-    ),
-    _Form(
-        "memory",
-        _SHOWN,
-        "free -g",
-        r"\bfree -g\b[^\n]*\n[^\n]{0,120}\nMem: +(?P<version>\d{1,5}) +\d",
-        lambda text: _memory(text + " GiB"),
-    ),
-    _Form(
-        "memory",
-        _SHOWN,
-        "total physical memory",
-        r"\bTotal Physical Memory: +(?P<version>\d{1,3}(?:[.,]\d{3})* MB)",
-        lambda text: _memory(text.replace(",", "").replace(".", "")),
-    ),
-    _Form(
-        "memory", _SHOWN, "hw.memsize", r"\bhw\.memsize: ?(?P<version>\d{9,13})\b", lambda text: _memory(text + " B")
-    ),
-    _Form("memory", _SHOWN, "svmem", r"\bsvmem\(total=(?P<version>\d{9,13})\b", lambda text: _memory(text + " B")),
-    _Form(
-        "memory",
-        _SHOWN,
-        "miib mem",
-        r"^MiB Mem ?: +(?P<version>\d{3,8})(?:[.,]\d)? total",
-        lambda text: _memory(text + " MiB"),
-    ),
-    _Form(
-        "memory", _SHOWN, "kib mem", r"^KiB Mem ?: +(?P<version>\d{6,11}) total", lambda text: _memory(text + " KiB")
-    ),
-    _Form(
-        "memory",
-        _FILLED_IN,
-        "ram|memory",
-        r"(?i)^\W{0,6}(?:System |Total |Physical |Installed |CPU )?(?:RAM|memory)(?: size)?\W{0,3}[:=]\W{0,4}"
-        r"(?P<version>\d{1,4}(?:\.\d)? ?[GM]i?B)\b",
-        _memory,
-        unless=r"(?i)gpu|vram|video|graphic|\bper\b|limit",
-    ),
-    _Form(
-        "memory",
-        _WRITTEN,
-        "ram",
-        r"(?i)\b(?P<version>\d{1,4} ?Gi?B?)(?: of)?(?: DDR[345]\w?| system| main| CPU)? RAM\b",
-        _memory,
-        unless=_NOT_THE_MACHINES,
-    ),
-    _Form(
-        "memory",
-        _WRITTEN,
-        "ram",
-        r"(?i)\bRAM\W{1,3}(?:of |is |size )?(?P<version>\d{1,4} ?Gi?B)\b",
-        _memory,
-        unless=_NOT_THE_MACHINES,
-    ),
-    _Form("cpu", _SHOWN, "model name", r"(?i)^model name\s*:\s+(?P<version>[^\n]{4,80}?)\s*$"),
-    _Form(
-        "system version",
-        _FILLED_IN,
-        "",
-        r"\b(?P<version>(?:Ubuntu|Debian|CentOS|Fedora|Windows|macOS|Mac OS X|RHEL|Rocky Linux|Arch Linux)"
-        r"(?: GNU/Linux| Linux)?(?: release)? \d{1,2}(?:\.\d{1,2}){0,2})(?:[^\w.-]|\.?$|\.\s)",
-    ),
-)
 # Where packages stand with their versions.
 _LISTED: tuple[tuple[int, str, str], ...] = (
-    (_SHOWN, "-info", rf"[/\\](?P<name>{_PACKAGE})-{_VERSION}(?:-py\d[\d.]*)?\.(?:dist|egg)-info"),
+    (SHOWN, "-info", rf"[/\\](?P<name>{_PACKAGE})-{_VERSION}(?:-py\d[\d.]*)?\.(?:dist|egg)-info"),
     (
-        _SHOWN,
+        SHOWN,
         "",
         rf"(?i)^\W{{0,3}}(?P<name>{_PACKAGE})[ \t]{{2,60}}{_VERSION}(?:[ \t]+[\w.]+(?:[ \t]+[\w/.-]+)?)?[ \t]*\|?$",
     ),
-    (_SHOWN, "] ", rf"^\[(?:pip3?|conda)\] (?P<name>{_PACKAGE})(?:==|\s+){_VERSION}"),
-    (_SHOWN, ":", rf"^(?P<name>jax|jaxlib|numpy):\s{{2,8}}{_VERSION}\s*$"),
-    (_SHOWN, "name: ", rf"(?i)^Name: (?P<name>{_PACKAGE})\nVersion: {_VERSION}\s*$"),
-    (_SHOWN, "you have", rf"(?i)\byou have (?P<name>{_PACKAGE})[ =]{{1,2}}{_VERSION}"),
-    (_SHOWN, " requires ", rf"(?i)\b(?P<name>{_PACKAGE}) {_VERSION} (?:requires|has requirement) "),
-    (_FILLED_IN, "==", rf"(?i)(?:^|[\s\"'`(])(?P<name>{_PACKAGE})(?:\[[\w,-]+\])?=={_VERSION}"),
+    (SHOWN, "] ", rf"^\[(?:pip3?|conda)\] (?P<name>{_PACKAGE})(?:==|\s+){_VERSION}"),
+    (SHOWN, ":", rf"^(?P<name>jax|jaxlib|numpy):\s{{2,8}}{_VERSION}\s*$"),
+    (SHOWN, "name: ", rf"(?i)^Name: (?P<name>{_PACKAGE})\nVersion: {_VERSION}\s*$"),
+    (SHOWN, "you have", rf"(?i)\byou have (?P<name>{_PACKAGE})[ =]{{1,2}}{_VERSION}"),
+    (SHOWN, " requires ", rf"(?i)\b(?P<name>{_PACKAGE}) {_VERSION} (?:requires|has requirement) "),
+    (FILLED_IN, "==", rf"(?i)(?:^|[\s\"'`(])(?P<name>{_PACKAGE})(?:\[[\w,-]+\])?=={_VERSION}"),
     (
-        _FILLED_IN,
+        FILLED_IN,
         "version",
-        rf"(?i)\b(?P<name>{_PACKAGE})(?:\.?__version__|(?:['’]s)? version)\W{{0,3}}(?:\([^)\n]{{1,60}}\))?"
+        rf"(?i)\b(?P<name>{_PACKAGE})(?:\.?__version__|(?:['’?]s)? version)\W{{0,3}}(?:\([^)\n]{{1,60}}\))?"
         rf"[\s:=*`'\"(>]{{1,12}}v?{_VERSION}",
     ),
-    (_FILLED_IN, "", rf"(?i)^\W{{0,6}}(?P<name>{_PACKAGE})\*{{0,2}} ?[:=] ?[`*'\"]{{0,2}}v?{_VERSION}"),
-    (_FILLED_IN, "tensorflow:", rf"\btensorflow/(?P<name>tensorflow):{_VERSION}"),
-    (_FILLED_IN, "pytorch:", rf"\bpytorch/(?P<name>pytorch):{_VERSION}"),
-    (_FILLED_IN, ".whl", rf"(?i)\b(?P<name>{_PACKAGE})-{_VERSION}-(?:cp|py)\d[^\s]{{0,80}}\.whl"),
-    (_WRITTEN, "", rf"(?i)\b(?P<name>{_PACKAGE})[ -]?v?{_VERSION}(?:[^\w.-]|\.?$|\.\s)"),
+    (FILLED_IN, "", rf"(?i)^\W{{0,6}}(?P<name>{_PACKAGE})\*{{0,2}} ?[:=] ?[`*'\"]{{0,2}}v?{_VERSION}"),
+    (FILLED_IN, "tensorflow:", rf"\btensorflow/(?P<name>tensorflow):{_VERSION}"),
+    (FILLED_IN, "pytorch:", rf"\bpytorch/(?P<name>pytorch):{_VERSION}"),
+    (FILLED_IN, ".whl", rf"(?i)\b(?P<name>{_PACKAGE})-{_VERSION}-(?:cp|py)\d[^\s]{{0,80}}\.whl"),
+    (WRITTEN, "", rf"(?i)\b(?P<name>{_PACKAGE})[ -]?v?{_VERSION}(?:[^\w.-]|\.?$|\.\s)"),
 )
 _INSTALLED = r"^Successfully installed (?P<all>[^\n]+)$"
 # TensorFlow's own: the version of its repository and its version, as the issue form asks for them.
@@ -477,6 +83,12 @@ _ASKED = (
     r"\b(?P<name>tf|np|torch|jax|keras|tensorflow|numpy)\.(?:__version__|version\.VERSION)\)?[^\n]{0,20}\n"
     r"(?:Out\[\d+\]: ?)?['\"]?(?P<version>\d{1,2}\.\d{1,3}(?:\.\d{1,3})?(?:rc\d+)?)(?:[-.]?dev\d*)?(?:\+\w+)?['\"]?\s*$"
 )
+# One pass over the text for a word of any form: a log without any pays for no other pattern.
+_TELLING = "(?i)" + "|".join(
+    sorted({re.escape(word) for form in FORMS for word in form.needs.split("|")} | {re.escape(stem) for stem in _STEMS})
+)
+# A question of an issue form, a blank line, the answer.
+_LINES_BEHIND = 3
 # Of these a text may name several without contradicting itself.
 _MANY: tuple[FactName, ...] = ("card", "capability", "cpu", "compiler", "container", "system version", "driver")
 
@@ -487,28 +99,70 @@ class _Told(NamedTuple):
     offset: int
 
 
+class _Part(NamedTuple):
+    """The lines of a text that may tell something, as one text that still knows where they were."""
+
+    text: str
+    here: str
+    starts: tuple[int, ...]
+    places: tuple[int, ...]
+
+    def offset(self, offset: int) -> int:
+        """Where in the whole text something is."""
+        number = bisect_right(self.starts, offset) - 1
+        return self.places[number] + offset - self.starts[number]
+
+
 def facts_of(log: Log, text: str, here: str) -> tuple[tuple[Fact, ...], tuple[tuple[str, str], ...]]:
     """The facts of a text, and the packages with their versions; `text` is what of the log is looked at.
 
     `here` is the same text without what it says of other machines.
     """
-    lower = text.lower()
+    part = _telling(text, here)
+    if not part.text:
+        return (), ()
+    lower = part.text.lower()
     told: dict[FactName, list[_Told]] = {}
-    for form in _FORMS:
+    for form in FORMS:
         if any(word in lower for word in form.needs.split("|")):
-            for match in patterns.compile(form.pattern).finditer(here if form.trust else text):
-                if form.unless and patterns.compile(form.unless).search(_line_around(text, match)):
+            for match in patterns.compile(form.pattern).finditer(part.here if form.trust else part.text):
+                if form.unless and patterns.compile(form.unless).search(_line_around(part.text, match)):
                     continue
                 groups = match.groupdict()
                 value = form.read(groups.get("version") or groups.get("packed") or "")
                 told.setdefault(form.fact, []).append(_Told(form.trust, value, match.start()))
+    is_whole = len(text) == len(log.text)
     facts = [
-        Fact(name, one.value, "told", log.place(one.offset) if text is log.text else None)
+        Fact(name, one.value, "told", log.place(part.offset(one.offset)) if is_whole else None)
         for name, all_told in told.items()
         for one in (_cards(all_told) if name == "card" else (_first if name in _MANY else _agreed)(all_told))
     ]
-    is_version = any(name in lower for name in _STEMS) and patterns.compile(r"\d\.\d").search(text)
-    return tuple(facts), tuple(_packages(text, here, lower)) if is_version else ()
+    is_version = any(name in lower for name in _STEMS) and patterns.compile(r"\d\.\d").search(part.text)
+    return tuple(facts), tuple(_packages(part.text, part.here, lower)) if is_version else ()
+
+
+def _telling(text: str, here: str) -> _Part:
+    """The lines with a word of any form, and those behind them: the answer to a question stands below it."""
+    spans: list[tuple[int, int]] = []
+    line_end = 0
+    for match in patterns.compile(_TELLING).finditer(text):
+        if match.end() <= line_end:
+            continue
+        start = text.rfind("\n", 0, match.start()) + 1
+        end = line_end = text.find("\n", match.end()) + 1 or len(text)
+        for _ in range(_LINES_BEHIND):
+            end = text.find("\n", end) + 1 or len(text)
+        if spans and start <= spans[-1][1]:
+            spans[-1] = (spans[-1][0], end)
+        else:
+            spans.append((start, end))
+    lengths = accumulate((end - start for start, end in spans), initial=0)
+    return _Part(
+        "".join(text[start:end] for start, end in spans),
+        "".join(here[start:end] for start, end in spans),
+        tuple(lengths)[:-1],
+        tuple(start for start, _ in spans),
+    )
 
 
 def _line_around(text: str, match: patterns.Match) -> str:
@@ -525,21 +179,21 @@ def _packages(text: str, here: str, lower: str) -> Iterator[tuple[str, str]]:
 
     for trust, needs, pattern in _LISTED:
         if needs in lower:
-            for match in patterns.compile(pattern).finditer(here if trust == _WRITTEN else text):
+            for match in patterns.compile(pattern).finditer(here if trust == WRITTEN else text):
                 note(match["name"], trust, match["version"], match.start())
     if "successfully installed" in lower:
         for match in patterns.compile(_INSTALLED).finditer(text):
             for one in patterns.compile(rf"(?P<name>{_PACKAGE})-{_VERSION}(?: |$)").finditer(match["all"]):
-                note(one["name"], _SHOWN, one["version"], match.start())
+                note(one["name"], SHOWN, one["version"], match.start())
     if "-g" in lower or "unknown " in lower:
         for match in patterns.compile(_GIT).finditer(text):
-            note("tensorflow", _SHOWN, match["version"], match.start())
+            note("tensorflow", SHOWN, match["version"], match.start())
     if "version" in lower:
         for match in patterns.compile(_ASKED).finditer(text):
-            note(_ALIASES.get(match["name"], match["name"]), _SHOWN, match["version"], match.start())
+            note(_ALIASES.get(match["name"], match["name"]), SHOWN, match["version"], match.start())
     if "tensorflow" not in found and "tf" in lower:
         for match in patterns.compile(_SHORT).finditer(here):
-            note("tensorflow", _WRITTEN, match["version"], match.start())
+            note("tensorflow", WRITTEN, match["version"], match.start())
     for name, all_told in found.items():
         for best in _agreed(all_told):
             yield name, best.value
