@@ -84,9 +84,8 @@ _ASKED = (
     r"(?:Out\[\d+\]: ?)?['\"]?(?P<version>\d{1,2}\.\d{1,3}(?:\.\d{1,3})?(?:rc\d+)?)(?:[-.]?dev\d*)?(?:\+\w+)?['\"]?\s*$"
 )
 # One pass over the text for a word of any form: a log without any pays for no other pattern.
-_TELLING = "(?i)" + "|".join(
-    sorted({re.escape(word) for form in FORMS for word in form.needs.split("|")} | {re.escape(stem) for stem in _STEMS})
-)
+_WORDS = {word for form in FORMS for word in form.needs.split("|")} | set(_STEMS)
+_TELLING = rf"(?i)(?:{'|'.join(map(re.escape, sorted(_WORDS)))})[^\n]*"
 # A question of an issue form, a blank line, the answer.
 _LINES_BEHIND = 3
 # Of these a text may name several without contradicting itself.
@@ -144,12 +143,9 @@ def facts_of(log: Log, text: str, here: str) -> tuple[tuple[Fact, ...], tuple[tu
 def _telling(text: str, here: str) -> _Part:
     """The lines with a word of any form, and those behind them: the answer to a question stands below it."""
     spans: list[tuple[int, int]] = []
-    line_end = 0
     for match in patterns.compile(_TELLING).finditer(text):
-        if match.end() <= line_end:
-            continue
         start = text.rfind("\n", 0, match.start()) + 1
-        end = line_end = text.find("\n", match.end()) + 1 or len(text)
+        end = text.find("\n", match.end()) + 1 or len(text)
         for _ in range(_LINES_BEHIND):
             end = text.find("\n", end) + 1 or len(text)
         if spans and start <= spans[-1][1]:
