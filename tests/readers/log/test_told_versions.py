@@ -6,7 +6,8 @@ import pytest
 
 from triage.crash import Fact, Log
 from triage.readers.log.elsewhere import without_elsewhere
-from triage.readers.log.versions import facts_of
+from triage.readers.log.environment import extract
+from triage.readers.log.versions import _telling, facts_of
 
 
 def told_by(log: Log) -> tuple[tuple[Fact, ...], tuple[tuple[str, str], ...]]:
@@ -264,3 +265,21 @@ def test_a_path_is_believed_before_a_sentence_that_contradicts_it() -> None:
 def test_two_paths_that_disagree_leave_it_open() -> None:
     log = Log(0, ("/a/lib/python3.6/site-packages/x.py", "/b/lib/python3.8/site-packages/y.py"))
     assert told_by(log)[0] == ()
+
+
+def test_a_fact_keeps_its_place_among_lines_that_tell_nothing() -> None:
+    nothing = ["the worker went on"] * 40
+    log = Log(0, (*nothing, "CUDA runtime version: 11.8.89", *nothing, "Nvidia driver version: 525.85.12", *nothing))
+    places = {fact.name: fact.place and fact.place.line for fact in told_by(log)[0]}
+    assert places == {"cuda": 41, "driver": 82}
+
+
+def test_lines_that_can_tell_nothing_are_not_looked_at() -> None:
+    text = "the worker went on\n" * 1000
+    assert _telling(text, text).text == ""
+
+
+def test_letters_that_are_not_ascii_move_no_place() -> None:
+    log = Log(0, ("größer als 4 °C, „fertig“", '  File "/home/jürgen/lib/python3.8/site-packages/x.py"'))
+    (fact,) = extract(log, None).facts
+    assert (fact.name, fact.value, fact.place and fact.place.line) == ("python", "3.8", 2)
