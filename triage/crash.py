@@ -100,7 +100,8 @@ ProgramSign = Literal[
     "mention",
 ]
 # What may be known of the software and the machine besides the packages. CUDA has three versions: the one that is
-# there, the one that the framework was built with, and the newest that the driver takes; cuDNN has the first two.
+# there, the one that the framework was built with, and the newest that the driver takes; cuDNN has the first two. The
+# container is the kind (Docker, WSL2, Colab) or the image; the memory is the machine's.
 FactName = Literal[
     "python",
     "cuda",
@@ -114,6 +115,7 @@ FactName = Literal[
     "cpu",
     "compiler",
     "container",
+    "memory",
     "system version",
 ]
 # How a fact is known: the text tells it, we measured it in the process or on its machine, or it is installed here,

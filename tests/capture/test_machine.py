@@ -75,6 +75,12 @@ def test_a_cuda_that_pip_brought_is_installed_which_is_less_than_measured(tmp_pa
     assert facts == {Fact("cuda", "12.1.105", "installed"), Fact("cudnn", "8.9.2.26", "installed")}
 
 
+def test_the_container_is_measured(tmp_path: Path) -> None:
+    assert environment_of(None, environ={}, root=str(tmp_path)).fact("container") is None
+    (tmp_path / ".dockerenv").touch()
+    assert Fact("container", "Docker", "measured") in environment_of(None, environ={}, root=str(tmp_path)).facts
+
+
 def test_no_interpreter_is_no_error() -> None:
     found = environment_of(None)
     assert (found.python, found.packages, found.interpreter) == (None, (), None)

@@ -14,7 +14,11 @@ from triage.knowledge.database import Knowledge
 
 
 def found(knowledge: Knowledge, pair: str, **known: Any) -> Any:
-    told = {name.replace("_", " "): known.pop(name) for name in ("cuda_built", "cudnn", "cudnn_built") if name in known}
+    told = {
+        name.replace("_", " "): known.pop(name)
+        for name in ("cuda_built", "cudnn", "cudnn_built", "system_version")
+        if name in known
+    }
     facts = tuple(Fact(name, value, "told") for name, value in told.items())  # type: ignore[arg-type]
     crash = crash_of("a line", environment=Environment(facts=facts, **known))
     return Facts(crash, {}, knowledge.versions).find(clue({"id": "one", "clash": pair}).sought)
@@ -66,7 +70,7 @@ def found(knowledge: Knowledge, pair: str, **known: Any) -> Any:
         (
             "add-on and framework",
             {"packages": (("tensorflow-text", "2.12.1"), ("tensorflow", "2.13.0"))},
-            "tensorflow-text 2.12.1 was built for TensorFlow >=2.12,<2.13, and this is 2.13.0",
+            "tensorflow-text 2.12.1 is made for TensorFlow >=2.12,<2.13, and this is 2.13.0",
         ),
         (
             "jax and jaxlib",
@@ -77,6 +81,72 @@ def found(knowledge: Knowledge, pair: str, **known: Any) -> Any:
             "cudnn and framework",
             {"cudnn": "8.0.5", "cudnn_built": "8.1.0"},
             "it was built with cuDNN 8.1.0, and this is 8.0.5",
+        ),
+        (
+            "add-on and framework",
+            {"packages": (("tensorflow-probability", "0.12.2"), ("tensorflow", "2.3.1"))},
+            "tensorflow-probability 0.12.2 is made for TensorFlow >=2.4,<2.16, and this is 2.3.1",
+        ),
+        (
+            "add-on and framework",
+            {"packages": (("tf-keras", "2.16.0"), ("tensorflow", "2.18.0"))},
+            "tf-keras 2.16.0 is made for TensorFlow >=2.16,<2.17, and this is 2.18.0",
+        ),
+        (
+            "add-on and framework",
+            {"packages": (("tensorflow-metal", "1.1.0"), ("tensorflow", "2.18.0"))},
+            "tensorflow-metal 1.1.0 is made for TensorFlow >=2.14,<2.18, and this is 2.18.0",
+        ),
+        (
+            "add-on and framework",
+            {"packages": (("tensorflow-io", "0.17.1"), ("tensorflow", "2.5.0"))},
+            "tensorflow-io 0.17.1 is made for TensorFlow >=2.4,<2.5, and this is 2.5.0",
+        ),
+        (
+            "add-on and framework",
+            {"packages": (("transformers", "5.2.0"), ("tensorflow", "2.19.0"))},
+            "transformers 5.2.0 has nothing for TensorFlow any more",
+        ),
+        (
+            "driver and ptx",
+            {"driver": "525.85.12", "os": "linux", "cuda_built": "12.4"},
+            "CUDA 12.4 came with driver 550.54.14, and this is 525.85.12",
+        ),
+        (
+            "driver and ptx",
+            {"driver": "531.14", "os": "windows", "cuda_built": "12.6"},
+            "CUDA 12.6 came with driver 560.76, and this is 531.14",
+        ),
+        (
+            "system and wheel",
+            {"system_version": "CentOS Linux release 7.9", "packages": (("tensorflow", "2.21.0"),)},
+            "the wheels of TensorFlow 2.21.0 want glibc 2.27, and CentOS 7 has 2.17",
+        ),
+        (
+            "system and wheel",
+            {"system_version": "Ubuntu 18.04", "packages": (("torch", "2.7.1"),)},
+            "the wheels of PyTorch 2.7.1 want glibc 2.28, and Ubuntu 18.04 has 2.27",
+        ),
+        (
+            "python and framework",
+            {"python": "2.7", "os": "windows", "packages": (("tensorflow", "1.14.0"),)},
+            "TensorFlow 1.14.0 has wheels for Python 3.5 to 3.7, and this is 2.7",
+        ),
+        (
+            "card and cuda",
+            {"gpus": ("NVIDIA B200",), "cuda_built": "12.4"},
+            "NVIDIA B200 needs CUDA 12.8 or newer, and the framework was built with 12.4",
+        ),
+        (
+            "card and cuda",
+            {"gpus": ("NVIDIA B300 SXM6 AC",), "cuda_built": "12.8"},
+            "NVIDIA B300 SXM6 AC needs CUDA 12.9 or newer, and the framework was built with 12.8",
+        ),
+        (
+            "card and cuda",
+            {"gpus": ("NVIDIA RTX PRO 6000 Blackwell Server Edition",), "cuda_built": "12.6"},
+            "NVIDIA RTX PRO 6000 Blackwell Server Edition needs CUDA 12.8 or newer, "
+            "and the framework was built with 12.6",
         ),
     ],
 )
@@ -102,6 +172,11 @@ def test_a_package_that_tensorflow_refuses(knowledge: Knowledge, package: str) -
         ("driver and cuda", {"driver": "535.104.05", "os": "linux", "packages": (("torch", "2.3.1"),)}),
         ("python and framework", {"python": "3.10", "packages": (("jax", "0.5.0"),)}),
         ("cudnn and framework", {"cudnn": "8.9.2", "packages": (("tensorflow", "2.10.0"),)}),
+        ("add-on and framework", {"packages": (("tensorflow-probability", "0.25.0"), ("tensorflow", "2.20.0"))}),
+        ("driver and ptx", {"driver": "550.54.14", "os": "linux", "cuda_built": "12.4"}),
+        ("system and wheel", {"system_version": "Ubuntu 22.04", "packages": (("tensorflow", "2.21.0"),)}),
+        ("python and framework", {"python": "2.7", "os": "linux", "packages": (("tensorflow", "1.14.0"),)}),
+        ("python and framework", {"python": "3.5", "os": "windows", "packages": (("tensorflow", "1.0.1"),)}),
     ],
 )
 def test_versions_that_fit_are_no_clash(knowledge: Knowledge, pair: str, known: dict[str, Any]) -> None:

@@ -210,6 +210,41 @@ def test_a_step_for_people_who_cannot_be_told(
     assert_refused(tmp_path, words, where, instead, fix=[FIX, {**FIX, "for": audience}])
 
 
+@pytest.mark.parametrize(
+    ("step", "audience", "without"),
+    [
+        ("Turn oneDNN off with TF_ENABLE_ONEDNN_OPTS=0.", {}, "2.4"),
+        ("Call tf.sysconfig.get_build_info().", {"framework": "tensorflow", "versions": ">=2.1"}, "2.1"),
+        ("Call tf.sysconfig.get_build_info().", {"framework": "tensorflow", "versions": "<2"}, "1"),
+        ("Use tf.keras.optimizers.legacy.Adam.", {"framework": "tensorflow", "versions": ">=2.9"}, "2.16"),
+    ],
+)
+def test_a_step_that_names_what_a_version_does_not_have(
+    tmp_path: Path, step: str, audience: dict[str, str], without: str
+) -> None:
+    changes = {
+        "applies": {"framework": "tensorflow"},
+        "fix": [{**FIX, "do": step, **({"for": audience} if audience else {})}],
+    }
+    (problem,) = [one for one in problems_of(tmp_path, **changes) if not one.warning]
+    assert f"tensorflow {without}, which does not have it" in problem.what
+    assert "for: {framework: tensorflow, versions: '>=" in problem.instead
+
+
+@pytest.mark.parametrize(
+    ("step", "audience"),
+    [
+        ("Turn oneDNN off with TF_ENABLE_ONEDNN_OPTS=0.", {"framework": "tensorflow", "versions": ">=2.5"}),
+        ("With TensorFlow 2.5 or newer set TF_ENABLE_ONEDNN_OPTS=0.", {}),
+        ("Set MY_TF_ENABLE_ONEDNN_OPTS_TOO=0.", {}),
+    ],
+)
+def test_a_step_that_names_what_all_who_see_it_have(tmp_path: Path, step: str, audience: dict[str, str]) -> None:
+    fix = [{**FIX, "do": step, **({"for": audience} if audience else {})}]
+    problems = problems_of(tmp_path, applies={"framework": "tensorflow"}, fix=[*fix, FIX])
+    assert [one for one in problems if not one.warning] == []
+
+
 def test_a_step_that_names_a_framework_to_everybody(tmp_path: Path) -> None:
     words = "a step that names pytorch may be shown to people without it"
     fix = [FIX, {**FIX, "do": "Update PyTorch."}]

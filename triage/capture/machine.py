@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from triage.capture.memory import read
+from triage.capture.memory import container, read
 from triage.crash import OS, Environment, Fact, Library, Provider, PythonException
 from triage.patterns import compile as pattern
 
@@ -120,17 +120,19 @@ def environment_of(
         interpreter=python.path,
         driver=cards.driver,
         providers=providers_of(not_found, python.search_path),
-        facts=(*_measured(python, cards), *_installed(packages)),
+        facts=(*_measured(python, cards, container(root, environ)), *_installed(packages)),
     )
 
 
-def _measured(python: Interpreter, cards: Cards) -> Iterator[Fact]:
+def _measured(python: Interpreter, cards: Cards, kind_of_container: str | None) -> Iterator[Fact]:
     if python.version:
         yield Fact("python", python.version, "measured")
     if cards.driver:
         yield Fact("driver", cards.driver, "measured")
     for name in cards.names:
         yield Fact("card", name, "measured")
+    if kind_of_container:
+        yield Fact("container", kind_of_container, "measured")
 
 
 def _installed(packages: tuple[tuple[str, str], ...]) -> Iterator[Fact]:

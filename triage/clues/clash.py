@@ -9,6 +9,8 @@ clash: keras and framework
 clash: add-on and framework
 clash: jax and jaxlib
 clash: cudnn and framework
+clash: driver and ptx
+clash: system and wheel
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -34,14 +36,16 @@ Pair = Literal[
     "add-on and framework",
     "jax and jaxlib",
     "cudnn and framework",
+    "driver and ptx",
+    "system and wheel",
 ]
 PAIRS: tuple[Pair, ...] = get_args(Pair)
 Tables = Mapping[str, Any]
 Row = Mapping[str, Any]
 _NAMES = {"tensorflow": "TensorFlow", "torch": "PyTorch", "jax": "JAX"}
 _TABLES = {"tensorflow": "builds", "torch": "pytorch_builds", "jax": "jax_builds"}
-# Packages that are built against one minor release of TensorFlow.
-_ADDONS = ("tensorflow-text", "tensorflow-io", "tensorflow-addons")
+# The last releases with wheels for Python 2.7, which Windows never had.
+_LAST_OF_PYTHON_2 = {"TensorFlow": "2.1", "PyTorch": "1.4"}
 
 
 class ClashSeen(NamedTuple):
@@ -149,9 +153,17 @@ def _python_and_framework(environment: Environment, tables: Tables) -> _Answers:
     have = ".".join(environment.python.split(".")[:2])
     for name, row in _builds(environment, tables):
         wanted = (row.get("windows_python") if environment.os == "windows" else None) or row["python"]
+        if have == "2.7" and environment.os != "windows" and _is_for_python_2(name, row):
+            yield ""
+            continue
         first, _, last = wanted.partition("-")
         fits = order(first) <= order(have) <= order(last or first)
         yield "" if fits else f"{name} has wheels for Python {wanted.replace('-', ' to ')}, and this is {have}"
+
+
+def _is_for_python_2(name: str, row: Row) -> bool:
+    last = _LAST_OF_PYTHON_2.get(name.partition(" ")[0])
+    return last is not None and order(row["release"]) <= order(last)
 
 
 def _requirement(package: str) -> Callable[[Environment, Tables], _Answers]:
@@ -188,17 +200,20 @@ def _addon_and_framework(environment: Environment, tables: Tables) -> _Answers:
     version = environment.package("tensorflow")
     if version is None:
         return
-    for package in _ADDONS:
-        have = environment.package(package)
+    for package, have in environment.packages:
         row = next((row for row in _rows(tables, "addons") if _is_row_of(row, package, have)), None)
-        if row is not None:
-            wanted = row["tensorflow"]
-            fits = in_range(version, wanted)
-            yield "" if fits else f"{package} {have} was built for TensorFlow {wanted}, and this is {version}"
+        if row is None:
+            continue
+        if row["tensorflow"] == "none":
+            yield f"{package} {have} has nothing for TensorFlow any more"
+            continue
+        wanted = row["tensorflow"]
+        fits = in_range(version, wanted)
+        yield "" if fits else f"{package} {have} is made for TensorFlow {wanted}, and this is {version}"
 
 
-def _is_row_of(row: Row, package: str, version: str | None) -> bool:
-    return version is not None and row["package"] == package and in_range(version, f"=={row['release']}")
+def _is_row_of(row: Row, package: str, version: str) -> bool:
+    return bool(row["package"] == package) and in_range(version, f"=={row['release']}")
 
 
 def _jax_and_jaxlib(environment: Environment, tables: Tables) -> _Answers:
@@ -220,6 +235,50 @@ def _cudnn_and_framework(environment: Environment, tables: Tables) -> _Answers:
         yield "" if fits else f"{who} was built with cuDNN {wants}, and this is {have}"
 
 
+def _driver_and_ptx(environment: Environment, tables: Tables) -> _Answers:
+    """Whether the driver is older than the toolkit: it runs finished code of its major version, and compiles no PTX."""
+    for _, cuda in _built(environment, tables):
+        shipped = toolkit_driver(cuda, environment, tables)
+        if shipped is not None and environment.driver is not None:
+            old = order(environment.driver) < order(shipped)
+            yield f"CUDA {cuda} came with driver {shipped}, and this is {environment.driver}" if old else ""
+
+
+def toolkit_driver(cuda: str, environment: Environment, tables: Tables) -> str | None:
+    """The driver that came with a toolkit, on this system."""
+    row = next((row for row in _rows(tables, "toolkit_drivers") if in_range(cuda, f"=={row['cuda']}")), None)
+    system = environment.os or ""
+    return str(row[system]) if row is not None and system in row else None
+
+
+def _system_and_wheel(environment: Environment, tables: Tables) -> _Answers:
+    system = system_of(environment, tables)
+    if system is None:
+        return
+    for package in ("tensorflow", "torch", "jaxlib"):
+        version = environment.package(package)
+        row = version and wheel_row(package, version, tables)
+        if row:
+            old = order(str(system["glibc"])) < order(row["glibc"])
+            name = _NAMES.get(package, package)
+            told = (
+                f"the wheels of {name} {version} want glibc {row['glibc']}, and {system['name']} has {system['glibc']}"
+            )
+            yield told if old else ""
+
+
+def wheel_row(package: str, version: str, tables: Tables) -> Row | None:
+    """What the wheels of a release ask of the system; the newest row comes first."""
+    rows = (row for row in _rows(tables, "wheels") if row["package"] == package)
+    return next((row for row in rows if order(str(row["from"])) <= order(version)), None)
+
+
+def system_of(environment: Environment, tables: Tables) -> Row | None:
+    """The row of this Linux, if it is known which one it is."""
+    told = environment.fact("system version")
+    return next((row for row in _rows(tables, "systems") if told and pattern(row["pattern"]).search(told)), None)
+
+
 _ANSWERS: Mapping[Pair, Callable[[Environment, Tables], _Answers]] = {
     "card and cuda": _card_and_cuda,
     "driver and cuda": _driver_and_cuda,
@@ -230,5 +289,7 @@ _ANSWERS: Mapping[Pair, Callable[[Environment, Tables], _Answers]] = {
     "add-on and framework": _addon_and_framework,
     "jax and jaxlib": _jax_and_jaxlib,
     "cudnn and framework": _cudnn_and_framework,
+    "driver and ptx": _driver_and_ptx,
+    "system and wheel": _system_and_wheel,
 }
 KIND = ClashKind()

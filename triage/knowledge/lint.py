@@ -10,13 +10,14 @@ from pathlib import Path
 from triage import patterns
 from triage.clues import KINDS, patterns_of
 from triage.clues.interface import Clue
+from triage.clues.versions import in_range, order
 from triage.crash import Framework, Log
 from triage.knowledge.complexity import exponential
 from triage.knowledge.database import Knowledge
 from triage.knowledge.pack import NOTICES, PARTS, PackData, Problem
 from triage.knowledge.pack_files import line_of
 from triage.knowledge.signature import Person, Signature, is_of_frameworks
-from triage.knowledge.steps import first_steps, only_looks
+from triage.knowledge.steps import first_steps, only_looks, versions_around
 
 LEAST_LITERAL = 4
 LONGEST_LINE = 120
@@ -34,6 +35,8 @@ _NAMED: Mapping[Framework, str] = {
     "pytorch": r"\bPy[Tt]orch\b|\btorch\b",
     "jax": r"\bJAX\b|\bjax\b|\bjaxlib\b|\bXLA_PYTHON",
 }
+# How a step says in words for which versions something is: "2.16 or newer", "before 2.5", "in older releases".
+_SAYS_VERSIONS = re.compile(r"\d or (?:newer|later|older)\b|\b(?:before|until|since) \d|\bolder releases\b|\d on\b")
 _QUOTED = re.compile(r'"[^"]*"')
 _IN_SINGLE_QUOTES = re.compile(r"'[^']*'")
 _POSIX_ONLY = (
@@ -87,6 +90,7 @@ def lint(
             *_audience_problems(signature),
             *_command_problems(signature),
             *_install_problems(signature, from_tables),
+            *_version_problems(signature, knowledge),
         ]
         found += _healthy_problems(signature, healthy)
         problems += [_place(pack, signature.id, *entry) for entry in found]
@@ -279,6 +283,39 @@ def _is_whole(line: str) -> bool:
     quotes = _QUOTED.sub("", line)
     outside = _IN_SINGLE_QUOTES.sub("", quotes)
     return line == line.lstrip() and '"' not in outside and "'" not in outside and "<<" not in outside
+
+
+def _version_problems(signature: Signature, knowledge: Knowledge) -> Iterator[_Entry]:
+    """Steps that name an API or a variable to people whose version does not have it, by the table `since`.
+
+    A step may say itself for which versions what it names is.
+    """
+    rows = [row for row in knowledge.versions.get("since", {}).get("rows") or [] if "name" in row]
+    for number, fix in enumerate(signature.fix):
+        texts = "\n".join((fix.do, fix.otherwise or "", *fix.run.values()))
+        if _SAYS_VERSIONS.search(fix.do):
+            continue
+        for row in rows:
+            if patterns.compile(rf"(?:^|[^\w.]){re.escape(row['name'])}(?:\W|$)").search(texts):
+                frameworks = fix.audience.frameworks or (signature.framework,)
+                if row["framework"] in frameworks and (without := _version_without(row, fix.audience.versions)):
+                    lacking = (
+                        f"{row['name']} is shown to people with {row['framework']} {without}, which does not have it"
+                    )
+                    wanted = ",".join(sign + row[end] for end, sign in (("from", ">="), ("until", "<")) if end in row)
+                    instead = f"for: {{framework: {row['framework']}, versions: '{wanted}'}}"
+                    yield ("fix", number, "for") if fix.audience.versions else ("fix", number), lacking, instead
+
+
+def _version_without(row: Mapping[str, str], versions: str | None) -> str | None:
+    """A version for which a step holds although the API of the row is not in it."""
+    known = [f"{row[end]}" for end in ("from", "until") if end in row]
+    for version in versions_around([*known, versions or ""]):
+        lacks = "from" in row and order(version) < order(row["from"])
+        lacks = lacks or ("until" in row and order(version) >= order(row["until"]))
+        if lacks and (versions is None or in_range(version, versions)):
+            return version
+    return None
 
 
 def _first_step_problems(signature: Signature) -> Iterator[_Entry]:

@@ -147,13 +147,13 @@ def _people(signature: Signature) -> Iterator[tuple[Person, frozenset[str]]]:
     seen = [frozenset(some) for many in range(least, len(clues) + 1) for some in itertools.combinations(clues, many)]
     for framework in frameworks:
         ranges = [a.versions for a in audiences if a.versions and framework in a.frameworks]
-        for version, system, own, clue in itertools.product(_around(ranges), systems, whose, seen):
+        for version, system, own, clue in itertools.product([None, *versions_around(ranges)], systems, whose, seen):
             yield Person(framework, version, system, own), clue
 
 
-def _around(ranges: list[str]) -> list[str | None]:
-    """A version at, below and above each bound of the ranges, and an unknown one."""
-    versions: list[str | None] = [None]
+def versions_around(ranges: list[str]) -> list[str]:
+    """A version at, below and above each bound of the ranges."""
+    versions: list[str] = []
     for bound in sorted({found for text in ranges for found in re.findall(r"[\d.]+", text)}, key=order):
         *above, last = order(bound) or (0,)
         for number in (last - 1, last, last + 1):

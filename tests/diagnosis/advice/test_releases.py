@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from triage.crash import Environment
+from triage.crash import Environment, Fact
 from triage.diagnosis.advice import command_for
 from triage.diagnosis.advice.releases import PLACEHOLDERS, fitting_releases
 from triage.knowledge.database import load
@@ -125,3 +125,53 @@ def test_a_command_for_another_system_is_not_shown() -> None:
 
 def test_a_program_of_tensorflow_1_stays_with_1_where_a_release_of_it_knows_the_card() -> None:
     assert _fit("1.10.0", os="linux", gpus=("GeForce RTX 2080 Ti",))["card_pin"] == ">=1.13,<2"
+
+
+def _runtime(symbol: str, system: str = "") -> str | None:
+    facts = (Fact("system version", system, "told"),) if system else ()
+    return fitting_releases(Environment(facts=facts), {"version": symbol}, TABLES).get("runtime_advice")
+
+
+def test_a_system_with_the_c_library_that_is_asked_for() -> None:
+    assert _runtime("GLIBC_2.27", "CentOS Linux release 7.9") == (
+        "glibc 2.27 or newer is in Ubuntu 18.04, Debian 10, RHEL 8, Amazon Linux 2023 and newer ones; "
+        "CentOS 7 has glibc 2.17."
+    )
+    assert _runtime("GLIBC_2.99") is None
+
+
+@pytest.mark.parametrize(
+    ("symbol", "gcc"),
+    [("GLIBCXX_3.4.19", "4.8.3"), ("GLIBCXX_3.4.26", "9.1"), ("GLIBCXX_3.4.30", "12.1"), ("CXXABI_1.3.13", "11.1")],
+)
+def test_the_compiler_that_a_symbol_came_with(symbol: str, gcc: str) -> None:
+    assert str(_runtime(symbol)).startswith(f"{symbol} came with GCC {gcc}; ")
+
+
+def test_a_symbol_that_is_in_no_table_is_not_explained() -> None:
+    assert _runtime("GLIBCXX_3.4.99") is None
+    assert _runtime("GCC_7.0.0") is None
+
+
+def test_the_driver_that_compiles_the_code_of_a_toolkit() -> None:
+    built = (Fact("cuda built", "12.4", "told"),)
+    old = Environment(os="linux", driver="535.104.05", facts=built)
+    assert fitting_releases(old, {}, TABLES)["ptx_advice"] == (
+        "The PTX of CUDA 12.4 needs driver 550.54.14 or newer; this machine has 535.104.05."
+    )
+    assert "ptx_advice" not in fitting_releases(old._replace(driver="550.54.14"), {}, TABLES)
+    # No driver for Windows came with these.
+    assert "ptx_advice" not in fitting_releases(
+        Environment(os="windows", driver="580.88", facts=(Fact("cuda built", "13.2", "told"),)), {}, TABLES
+    )
+
+
+def test_tables_have_the_newest_row_first() -> None:
+    for name, column in (
+        ("toolkit_drivers", "cuda"),
+        ("drivers", "cuda"),
+        ("libstdcxx", "symbol"),
+        ("builds", "release"),
+    ):
+        numbers = [[int(part) for part in str(row[column]).split(".")] for row in TABLES[name]["rows"]]
+        assert numbers == sorted(numbers, reverse=True), name

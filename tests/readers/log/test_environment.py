@@ -8,7 +8,7 @@ from conftest import LOGS
 from triage.crash import Environment, Library, Log
 from triage.readers import Source, read
 from triage.readers.log.environment import extract
-from triage.readers.log.versions import cudnn_version
+from triage.readers.log.forms import cudnn_version
 
 
 def _extract(*lines: str) -> Environment:

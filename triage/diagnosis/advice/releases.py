@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from triage.clues.clash import generation
+from triage.clues.clash import generation, system_of, toolkit_driver, wheel_row
 from triage.clues.versions import in_range, order
 from triage.crash import Environment
 from triage.patterns import compile as pattern
@@ -35,6 +35,8 @@ PLACEHOLDERS: Mapping[str, tuple[str, ...]] = {
     "protobuf_pin": (),
     "keras_pin": (),
     "glibc_advice": (),
+    "runtime_advice": ("version",),
+    "ptx_advice": (),
     "compiler_wanted": (),
     "card_advice": (),
     "card_pin": (),
@@ -65,12 +67,17 @@ def fitting_releases(environment: Environment, values: Mapping[str, str], tables
             "tensorflow_pin": f"=={minor}.*",
             "compiler_wanted": build["compiler"],
         }
-        filled |= _pins(minor, tables) | _glibc(version, minor, tables)
+        filled |= _pins(minor, tables) | _glibc(version, environment, tables)
         if not _contradicts(library, build):
             filled |= _gpu(version, minor, build, environment, tables)
     cuda = filled.get("cuda_wanted") or (library[1] if library and library[0] == "CUDA" else None)
     if cuda:
         filled |= _driver(cuda, environment, tables)
+    made_with = environment.fact("cuda built") or cuda
+    if made_with:
+        filled |= _ptx(environment, made_with, tables)
+    if "version" in values:
+        filled |= _runtime(values["version"], environment, tables)
     return filled | _python(minor, build, environment, tables) | _card(minor, environment, tables)
 
 
@@ -199,13 +206,58 @@ def _pins(minor: str, tables: Tables) -> dict[str, str]:
     return filled
 
 
-def _glibc(version: str, minor: str, tables: Tables) -> dict[str, str]:
-    row = _since(tables, "wheels", minor)
+def _glibc(version: str, environment: Environment, tables: Tables) -> dict[str, str]:
+    row = wheel_row("tensorflow", version, tables)
     if row is None:
         return {}
-    below = next((r for r in _rows(tables, "wheels") if order(r["from"]) < order(row["from"])), None)
+    older = (
+        r for r in _rows(tables, "wheels") if r["package"] == "tensorflow" and order(r["from"]) < order(row["from"])
+    )
+    below = next(older, None)
     before = f"; before {row['from']} they ask for {below['glibc']} only" if below else ""
-    return {"glibc_advice": f"The wheels of TensorFlow {version} ask for glibc {row['glibc']} or newer{before}."}
+    system = system_of(environment, tables)
+    here = f", and {system['name']} has {system['glibc']}" if system else ""
+    return {"glibc_advice": f"The wheels of TensorFlow {version} ask for glibc {row['glibc']} or newer{before}{here}."}
+
+
+# A symbol's version as loaders name it, the column of `systems` and what has the symbol.
+_RUNTIMES = r"^(?P<runtime>GLIBC|GLIBCXX|CXXABI)_(?P<number>\d+(?:\.\d+)+)$"
+
+
+def _runtime(symbol: str, environment: Environment, tables: Tables) -> dict[str, str]:
+    """Which systems have the C or C++ library that a symbol is of, and what this one has."""
+    match = pattern(_RUNTIMES).search(symbol)
+    if match is None:
+        return {}
+    number, compiler = match["number"], ""
+    if match["runtime"] != "GLIBC":
+        column = "symbol" if match["runtime"] == "GLIBCXX" else "cxxabi"
+        rows = _rows(tables, "libstdcxx")
+        row = next((row for row in rows if str(row.get(column)) == number), None)
+        if row is None:
+            return {}
+        number, compiler = str(row["symbol"]), f"{symbol} came with GCC {row['gcc']}"
+    column = "libstdcxx" if compiler else "glibc"
+    with_it = [row for row in _rows(tables, "systems") if order(str(row[column])) >= order(number)]
+    oldest = {row["name"].rpartition(" ")[0]: row["name"] for row in with_it}
+    told = [compiler] if compiler else []
+    if oldest:
+        what = "" if compiler else f"glibc {number} or newer is in "
+        told.append(f"{what}{', '.join(oldest.values())} and newer ones{' have it' if compiler else ''}")
+    system = system_of(environment, tables)
+    if system is not None:
+        library = "libstdc++ up to GLIBCXX_" if compiler else "glibc "
+        told.append(f"{system['name']} has {library}{system[column]}")
+    return {"runtime_advice": "; ".join(told) + "."} if told else {}
+
+
+def _ptx(environment: Environment, cuda: str, tables: Tables) -> dict[str, str]:
+    """The driver that compiles the PTX of a toolkit, where this one is older or unknown."""
+    shipped, have = toolkit_driver(cuda, environment, tables), environment.driver
+    if shipped is None or (have and order(have) >= order(shipped)):
+        return {}
+    installed = f"; this machine has {have}" if have else ""
+    return {"ptx_advice": f"The PTX of CUDA {cuda} needs driver {shipped} or newer{installed}."}
 
 
 def _card(minor: str | None, environment: Environment, tables: Tables) -> dict[str, str]:
