@@ -28,7 +28,15 @@ def holding(fixes: tuple[Fix, ...], seen: Container[str], crash: Crash) -> tuple
     """The steps that hold for this person; `seen` are the ids of the clues that were found."""
     framework = crash.program.framework if crash.program else None
     version = crash.environment.package(_PACKAGES.get(framework, framework)) if framework else None
-    person = Person(framework, version, crash.environment.os, in_own_code(crash))
+    environment = crash.environment
+    person = Person(
+        framework,
+        version,
+        environment.os,
+        in_own_code(crash),
+        environment.card_maker or "nvidia",
+        "arm" if (environment.architecture or "").startswith("arm") else "x86",
+    )
     return tuple(fix for fix in fixes if fix.audience.holds_for(person, seen))
 
 
@@ -112,7 +120,7 @@ def _for_this_script(run: str, rerun: str, script: str, options: str) -> str:
     run = run.replace("SCRIPT.py", "SCRIPT")
     if options:
         run = run.replace("triage run ", f"triage run {options} ")
-    for before in ("python ", "triage run ", "--tf-log ", "continue "):
+    for before in ("python ", "triage run ", "--framework-log ", "--tf-log ", "continue "):
         run = run.replace(f"{before}SCRIPT", f"{before}{rerun}")
     return run.replace("SCRIPT", script)
 
