@@ -20,7 +20,7 @@ NTSTATUS: dict[int, tuple[str, ExitKind, str]] = {
     0xC000001D: (
         "STATUS_ILLEGAL_INSTRUCTION",
         "crash",
-        "the processor does not know an instruction; mostly missing AVX",
+        "the processor does not know an instruction; on x86 mostly missing AVX",
     ),
     0xC0000025: (
         "STATUS_NONCONTINUABLE_EXCEPTION",
@@ -222,7 +222,7 @@ SIGNALS: dict[int, tuple[str, str]] = {
     1: ("SIGHUP", "the terminal or the connection was closed"),
     2: ("SIGINT", "interrupted from the keyboard (Ctrl+C)"),
     3: ("SIGQUIT", "asked to quit and dump core (Ctrl+\\)"),
-    4: ("SIGILL", "the processor does not know an instruction; mostly missing AVX"),
+    4: ("SIGILL", "the processor does not know an instruction; on x86 mostly missing AVX"),
     5: ("SIGTRAP", "a breakpoint or a trap put in by the compiler was reached"),
     6: ("SIGABRT", "the program ended itself through abort()"),
     7: ("SIGBUS", "memory that is mapped could not be delivered: lost file, full /dev/shm, alignment"),
