@@ -220,7 +220,9 @@ def test_a_hidden_log_is_told_before_everything_with_the_command_that_shows_it(r
 def test_what_was_told_first_is_not_asked_again(report):
     told = report(died(environment=HIDDEN, threads=(), fault=None))
     assert told.next[0].run.line() == "triage run --framework-log train.py --epochs 3"
-    assert not [row for row in rows_of(told, "next") if row.startswith(("triage run --framework-log", "What does TensorFlow"))]
+    assert not [
+        row for row in rows_of(told, "next") if row.startswith(("triage run --framework-log", "What does TensorFlow"))
+    ]
 
 
 def test_it_is_told_beside_a_diagnosis_that_rests_on_other_facts(report):

@@ -48,7 +48,8 @@ def values_for(fixes: tuple[Fix, ...], caught: Mapping[str, str], crash: Crash, 
         # Most fixes name no versions, and then the tables are not needed.
         from triage.diagnosis.advice.releases import fitting_releases
 
-        values = fitting_releases(crash.environment, caught, knowledge.versions) | values
+        framework = crash.program.framework if crash.program else None
+        values = fitting_releases(crash.environment, caught, knowledge.versions, framework) | values
     if "fixed_advice" in missing:
         # This one searches the log, so only fixes that ask for it pay for it.
         from triage.diagnosis.advice.fixed_bugs import fixed_bug

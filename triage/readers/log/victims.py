@@ -15,12 +15,11 @@ _VICTIM = (
 )
 # Programs that run beside a Python program on the same machine and are no part of it.
 _NEIGHBOURS = frozenset(
-    (
-        "java mysqld mariadbd postgres postmaster mongod redis-server clickhouse-serv influxd prometheus grafana "
-        "grafana-server node chrome chromium firefox firefox-bin gnome-shell Xorg Xwayland kwin_x11 plasmashell code "
-        "containerd dockerd qemu-system-x86 qemu-kvm slack Discord spotify nginx apache2 httpd php-fpm clamd snapd "
-        "named beam.smp etcd kube-apiserver teams"
-    ).split()
+    ("java", "node", "nginx", "apache2", "httpd", "php-fpm", "clamd", "snapd", "named", "beam.smp", "etcd")
+    + ("mysqld", "mariadbd", "postgres", "postmaster", "mongod", "redis-server", "clickhouse-serv", "influxd")
+    + ("prometheus", "grafana", "grafana-server", "containerd", "dockerd", "kube-apiserver", "qemu-system-x86")
+    + ("qemu-kvm", "chrome", "chromium", "firefox", "firefox-bin", "gnome-shell", "Xorg", "Xwayland", "kwin_x11")
+    + ("plasmashell", "code", "slack", "Discord", "spotify", "teams")
 )
 _OF_BROWSERS = ("Web Content", "Isolated Web", "WebExtensions", "chrome_")
 # A Python program is what the text is about, and none that works with a Java process or a browser of its own.
