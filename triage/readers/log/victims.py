@@ -14,14 +14,12 @@ _VICTIM = (
     r"|oom-kill:constraint=[^\n]{0,600}\btask=(?P<task>[^,\n]{1,16}),pid="
 )
 # Programs that run beside a Python program on the same machine and are no part of it.
-_NEIGHBOURS = frozenset(
-    ("java", "node", "nginx", "apache2", "httpd", "php-fpm", "clamd", "snapd", "named", "beam.smp", "etcd")
-    + ("mysqld", "mariadbd", "postgres", "postmaster", "mongod", "redis-server", "clickhouse-serv", "influxd")
-    + ("prometheus", "grafana", "grafana-server", "containerd", "dockerd", "kube-apiserver", "qemu-system-x86")
-    + ("qemu-kvm", "chrome", "chromium", "firefox", "firefox-bin", "gnome-shell", "Xorg", "Xwayland", "kwin_x11")
-    + ("plasmashell", "code", "slack", "Discord", "spotify", "teams")
+_NEIGHBOUR = (
+    r"^(?:java|node|nginx|apache2|httpd|php-fpm|clamd|snapd|named|beam\.smp|etcd|mysqld|mariadbd|postgres|postmaster"
+    r"|mongod|redis-server|clickhouse-serv|influxd|prometheus|grafana|grafana-server|containerd|dockerd|kube-apiserver"
+    r"|qemu-system-x86|qemu-kvm|gnome-shell|Xorg|Xwayland|kwin_x11|plasmashell|code|slack|Discord|spotify|teams"
+    r"|chrome|chromium|firefox|firefox-bin|Web Content|Isolated Web.*|WebExtensions|chrome_.*)$"
 )
-_OF_BROWSERS = ("Web Content", "Isolated Web", "WebExtensions", "chrome_")
 # A Python program is what the text is about, and none that works with a Java process or a browser of its own.
 _PYTHON = (
     r"^Traceback \(most recent call last\)|^Fatal Python error: |\bpython[\d.]*(?:\.exe)? (?:-\w )*[\w./-]+\.py\b"
@@ -38,7 +36,7 @@ def tells_of_another_program(log: Log) -> bool:
 
 def is_neighbour(log: Log, name: str) -> bool:
     """Whether the kernel speaks of another program than the Python program of the text."""
-    if name not in _NEIGHBOURS and not name.startswith(_OF_BROWSERS):
+    if patterns.compile(_NEIGHBOUR).search(name) is None:
         return False
     is_python = patterns.compile(_PYTHON).search(log.text) is not None
     return is_python and patterns.compile(_WITH_OTHERS).search(log.text) is None
