@@ -108,10 +108,11 @@ _CONTAINERS = "triage.readers.log.containers"
 _MINIDUMP = "triage.readers.minidump"
 _FOR_KINDS = _in(_CLUES, "facts", "findings", "interface", "syntax", "versions")
 _FOR_PROCESSORS = _in(_MINIDUMP, "memory", "pe", "processor", "streams")
+_FOR_FORMATS = (*_in(_CONTAINERS, "interface", "printed_stacks"), "triage.readers.log.victims")
 _ADVICE = "triage.diagnosis.advice"
 # Inside rooms: what is easy to break and worth keeping.
 INSIDE: tuple[Only | Never, ...] = (
-    Only((f"{_CONTAINERS}.*",), _in(_CONTAINERS, "interface", "printed_stacks"), "no format knows another"),
+    Only((f"{_CONTAINERS}.*",), _FOR_FORMATS, "no format knows another"),
     Never("triage.readers.log*", f"{_MINIDUMP}*", "what a log says does not depend on dumps"),
     Never(f"{_MINIDUMP}*", "triage.readers.log*", "what a dump says does not depend on logs"),
     Only(_in(_MINIDUMP, "arm64", "x86"), _FOR_PROCESSORS, "no processor knows another"),

@@ -290,5 +290,5 @@ def test_a_command_is_written_for_the_shell_of_a_system(command: Command, posix:
 
 def test_the_command_for_the_hidden_log_repeats_the_run_with_its_options() -> None:
     crash = Crash(rerun=Command(("train.py", "a b")), run_options=("--timeout", "60"))
-    assert crash.run_with_log == Command(("triage", "run", "--timeout", "60", "--tf-log", "train.py", "a b"))
+    assert crash.run_with_log == Command(("triage", "run", "--timeout", "60", "--framework-log", "train.py", "a b"))
     assert Crash(run_options=("--full",)).run_with_log is None

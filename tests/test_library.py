@@ -214,7 +214,7 @@ def test_the_options_of_a_run_are_kept_for_the_next(tmp_path):
         "crash = ran.report.crash\n"
         "told = [crash.run_with_log.line().replace(shlex.quote(sys.executable), 'P'), crash.rerun.line()]",
     )
-    assert told == ["triage run --python P --timeout 60 --no-native --tf-log ill.py 'a b'", "ill.py 'a b'"]
+    assert told == ["triage run --python P --timeout 60 --no-native --framework-log ill.py 'a b'", "ill.py 'a b'"]
 
 
 def test_a_command_can_be_given_as_it_is(tmp_path):

@@ -48,6 +48,8 @@ SECRETS = [
     ("sk-" + "a1B2" * 8, "openai sk-" + "a1B2" * 8, "token"),
     ("sk-ant-api03-" + "a1B2" * 8, "anthropic sk-ant-api03-" + "a1B2" * 8, "token"),
     ("dGhpcyBpcyBzZWNyZXQ=", "Authorization: Bearer dGhpcyBpcyBzZWNyZXQ=", "token"),
+    ("onlysmallletters", "Authorization: Bearer onlysmallletters", "token"),
+    ("a1b2c3d4e5f6", "sent bearer a1b2c3d4e5f6 to the server", "token"),
     ("dGhpcyBpcyBzZWNyZXQ=", "authorization: basic dGhpcyBpcyBzZWNyZXQ=", "token"),
     ("hunter2hunter2", "https://alice:hunter2hunter2@example.com/repo.git", "token"),
     ("hunter2", "password=hunter2", "token"),
@@ -150,6 +152,7 @@ ORDINARY = [
     "KeyError: 'token'",
     "special tokens: [CLS] [SEP]; tokenizer: BertTokenizer; max_tokens=512",
     "basic block 12 of cluster_0, bearer of bad news",
+    "Let the kernels use no more than the basic instructions. Basic installation, basic input/output",
 ]
 
 
@@ -270,7 +273,7 @@ def test_the_persons_script_is_replaced_in_the_commands_that_we_suggest(knowledg
     crash = crash._replace(rerun=Command(("native/train.py", "--name", "native")), environment=hidden_log)
     report = redacted(diagnose(crash, knowledge, version="test"))
     commands = [question.run for question in report.next]
-    assert Command(("triage", "run", "--tf-log", "<user-1>/train.py", "--name", "<user-1>")) in commands
+    assert Command(("triage", "run", "--framework-log", "<user-1>/train.py", "--name", "<user-1>")) in commands
     assert report.crash.rerun == Command(("<user-1>/train.py", "--name", "<user-1>"))
 
 
@@ -304,8 +307,8 @@ def test_a_sentence_about_a_file_hides_the_name_in_the_file_only(run_triage, tmp
 def test_a_phrase_knows_what_it_quotes_from_the_input():
     phrase = Phrase.of("'", quote("gpu"), "' is explained by gpu.out-of-memory")
     assert [phrase[start:stop] for start, stop in phrase.quoted] == ["gpu"]
-    command = quoting("triage run --tf-log run.py run.py", "run.py")
-    assert command == "triage run --tf-log run.py run.py"
+    command = quoting("triage run --framework-log run.py run.py", "run.py")
+    assert command == "triage run --framework-log run.py run.py"
     assert [command[start:stop] for start, stop in command.quoted] == ["run.py", "run.py"]
     assert quoting("nothing of theirs", "", "theirs?").quoted == ()
 

@@ -32,6 +32,8 @@ InputKind = Literal["log", "core", "minidump", "unreadable"]
 OS = Literal["linux", "windows", "macos", "ios"]
 # Of a line in TensorFlow's log: information, warning, error, fatal.
 Severity = Literal["I", "W", "E", "F"]
+# Who made the card that the program computes on.
+CardMaker = Literal["nvidia", "amd"]
 Grade = Literal["reproduced", "confirmed", "documented", "claimed", "different", "partly", "untested", "refuted"]
 Risk = Literal["low", "medium", "high"]
 # What a frightening line that ends nothing costs, the worst first; `check`: it depends, and the person should look.
@@ -535,7 +537,8 @@ class Environment(NamedTuple):
     `loaded_twice` are libraries of which a process should have one and has more.
     `hidden_log` says what kept TensorFlow's own log from being printed, `interpreter` is the path of the Python.
     `driver` is the version of NVIDIA's driver, `capability` the compute capability of the first card.
-    `os_version` is the build of the system, `architecture` that of the program: x64, x86, arm64.
+    `card_maker` is told by names, tools and errors; None also where the text speaks of both.
+    `os_version` is the build of the system, `architecture` that of the program: x64, x86, arm64, arm.
     `providers` provide the modules that the program did not find, or the packages that these should be part of.
     """
 
@@ -551,6 +554,7 @@ class Environment(NamedTuple):
     hidden_log: str | None = None
     driver: str | None = None
     capability: str | None = None
+    card_maker: CardMaker | None = None
     os_version: str | None = None
     architecture: str | None = None
     cpu: str | None = None
@@ -869,7 +873,7 @@ class Crash(NamedTuple):
         """The command that runs the program again in the same way, with TensorFlow's own log."""
         if self.rerun is None:
             return None
-        return self.rerun._replace(argv=("triage", "run", *self.run_options, "--tf-log", *self.rerun.argv))
+        return self.rerun._replace(argv=("triage", "run", *self.run_options, "--framework-log", *self.rerun.argv))
 
     @property
     def exit(self) -> ExitStatus | None:

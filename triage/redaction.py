@@ -106,7 +106,8 @@ _NAMED = (
     r"(?i)\b([\w-]{0,32}(?:password|passwd|secret|token|api[_-]?key|access[_-]?key|wandb_key)['\"]?\s?[=:]\s?['\"]?)"
     r"([^\s'\",;]{4,})"
 )
-_BEARER = r"(?i)\b(bearer|basic) ([A-Za-z0-9+/=._~-]{12,})"
+_BEARER = r"(?i)(\bauthorization\W{1,5})?\b(bearer|basic) ([A-Za-z0-9+/=._~-]{12,})"
+_ORDINARY_WORD = r"^[A-Z]?[a-z]+(?:[-/][a-z]+)*[.=]?$"
 # An argument that says that the next one is a secret.
 _ANNOUNCES_ONE = (
     r"(?i)^(?:-{1,2}[\w-]{0,32}(?:password|passwd|secret|token|api[_-]?key|access[_-]?key)|(?:.* )?(?:bearer|basic))$"
@@ -203,7 +204,7 @@ class Redactor:
         if any(start in text for start in _TOKEN_STARTS):
             text = pattern(_TOKENS).sub(lambda m: self._placeholder("token", m[0]), text)
         if "bearer " in lower or "basic " in lower:
-            text = pattern(_BEARER).sub(lambda m: f"{m[1]} {self._placeholder('token', m[2])}", text)
+            text = pattern(_BEARER).sub(self._bearer, text)
         if any(word in lower for word in _TELLING_NAMES):
             text = pattern(_NAMED).sub(self._named, text)
         if "@" in text:
@@ -211,6 +212,11 @@ class Redactor:
         if any(folder in lower for folder in _HOME_FOLDERS):
             text = pattern(_HOME).sub(self._home, text)
         return text
+
+    def _bearer(self, match: Match) -> str:
+        # "the basic instructions." is no login: one has digits or capitals in it, or stands in a header.
+        is_word = pattern(_ORDINARY_WORD).search(match[3]) and not match[1]
+        return str(match[0]) if is_word else f"{match[1] or ''}{match[2]} {self._placeholder('token', match[3])}"
 
     def _named(self, match: Match) -> str:
         already = str(match[2]).startswith("<token-")

@@ -585,13 +585,13 @@ def test_a_hidden_log_is_mentioned_first(tmp_path, by):
     done, report = report_on(tmp_path, "script.py", "--epochs", "a b", env=env, native=True)
     assert done.returncode == 134
     assert report["crash"]["environment"]["hidden_log"] == f"TF_CPP_MIN_LOG_LEVEL=3, set by the {by}"
-    assert report["next"][0]["run"] == "triage run --tf-log script.py --epochs 'a b'"
+    assert report["next"][0]["run"] == "triage run --framework-log script.py --epochs 'a b'"
 
     shown = with_triage("script.py", options=("--output", "/dev/stderr"), cwd=tmp_path, env=env).stderr.decode()
     rows = [line for line in shown.splitlines()[2:] if line.strip()]
     assert rows[0].lstrip().startswith("first")
     assert "hidden" in rows[0]
-    assert "triage run --no-native --tf-log script.py" in rows[1]
+    assert "triage run --no-native --framework-log script.py" in rows[1]
 
 
 def test_a_log_that_was_not_hidden_or_not_there_is_not_accused():

@@ -182,7 +182,7 @@ def test_a_fix_that_cannot_be_filled_says_it_without_numbers() -> None:
     ("system", "command", "shown"),
     [
         ("linux", "python SCRIPT", "python 'my train.py' 'a b'"),
-        ("linux", "triage run --tf-log SCRIPT", "triage run --timeout 60 --tf-log 'my train.py' 'a b'"),
+        ("linux", "triage run --framework-log SCRIPT", "triage run --timeout 60 --framework-log 'my train.py' 'a b'"),
         ("linux", "python -m py_compile SCRIPT.py", "python -m py_compile 'my train.py'"),
         ("windows", "python -m py_compile SCRIPT.py", 'python -m py_compile "my train.py"'),
         ("linux", "node SCRIPT.js", "node SCRIPT.js"),

@@ -457,7 +457,7 @@ def test_a_hidden_log_is_asked_for_first_with_the_command_that_shows_it():
     questions = asked(hidden(live(exit="139")), WORDS, explanations=pages)
     assert questions[0] == (
         "What does TensorFlow's own log say? It was hidden (TF_CPP_MIN_LOG_LEVEL=3, set by the script).",
-        "triage run --tf-log train.py --epochs 3",
+        "triage run --framework-log train.py --epochs 3",
     )
     assert questions[1][0] == "Run it with faulthandler."
 

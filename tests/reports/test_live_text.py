@@ -214,13 +214,15 @@ HIDDEN = MACHINE._replace(hidden_log="TF_CPP_MIN_LOG_LEVEL=3, set by the script"
 def test_a_hidden_log_is_told_before_everything_with_the_command_that_shows_it(report):
     told = report(died(environment=HIDDEN, threads=(), fault=None))
     assert labels_of(told)[0] == "first"
-    assert rows_of(told, "first") == [FIRST, "triage run --tf-log train.py --epochs 3"]
+    assert rows_of(told, "first") == [FIRST, "triage run --framework-log train.py --epochs 3"]
 
 
 def test_what_was_told_first_is_not_asked_again(report):
     told = report(died(environment=HIDDEN, threads=(), fault=None))
-    assert told.next[0].run.line() == "triage run --tf-log train.py --epochs 3"
-    assert not [row for row in rows_of(told, "next") if row.startswith(("triage run --tf-log", "What does TensorFlow"))]
+    assert told.next[0].run.line() == "triage run --framework-log train.py --epochs 3"
+    assert not [
+        row for row in rows_of(told, "next") if row.startswith(("triage run --framework-log", "What does TensorFlow"))
+    ]
 
 
 def test_it_is_told_beside_a_diagnosis_that_rests_on_other_facts(report):
@@ -342,7 +344,7 @@ def test_a_pipe_gets_it_whole_and_plain(report, name):
     text = render(told)
     assert text.isprintable() or set(re.sub(r"[^\x00-\x1f\x7f-\x9f]", "", text)) == {"\n"}
     if hidden := rows_of(told, "first"):
-        assert hidden == [FIRST, "triage run --tf-log train.py --epochs 3"]
+        assert hidden == [FIRST, "triage run --framework-log train.py --epochs 3"]
 
 
 def test_the_real_thing_in_a_terminal(in_terminal, tmp_path):

@@ -236,8 +236,8 @@ def test_of_hundreds_of_hanging_processes_some_are_told(knowledge):
 
 def test_a_hidden_log_comes_before_the_facts_and_is_not_asked_for_again(knowledge):
     output = render(told(live(hidden_log=HIDDEN, python=""), knowledge))
-    command = "`triage run --tf-log train.py --epochs 3`"
-    assert output.count("triage run --tf-log") == 1
+    command = "`triage run --framework-log train.py --epochs 3`"
+    assert output.count("triage run --framework-log") == 1
     assert output.index(command) < output.index("- **died**")
     assert f"run it again with TensorFlow's own log, which was hidden ({HIDDEN})" in plain_text(output)
 

@@ -51,6 +51,7 @@ _BY_ITS_PARENT = (
     r"line \d+:\s+\d+ |^\[\d+\]\s*[-+]?\s+\d+ |\(?pid(?:\(s\))?[ =:]*\d+|"
     r" died with <Signals\.|returned non-zero exit status|^Fatal Python error: "
 )
+_BY_TORCH_LOADER = r"DataLoader worker \(pid(?:\(s\))?[\d, ]{0,60}\) is killed by signal: "
 _LAST_LINES = 50
 # The first line of a faulthandler dump, and the line of the thread that raised the error.
 _HEAD = r"^(Windows fatal exception|Fatal Python error): (.*)$"
@@ -154,7 +155,7 @@ def crash_of(program: Started, remains: Remains) -> Crash:
             *(Gap("program", "not-told", detail=note) for note in program.notes),
             *remains.gaps,
             *member.gaps,
-            *_stack_gaps(process, own or Member(process), remains),
+            *_stack_gaps(process, own or Member(process), remains, inputs.texts),
             *_output_gaps(remains),
         ),
     )
@@ -253,7 +254,8 @@ def _processes(remains: Remains, inputs: _Inputs) -> tuple[Process, ...]:
     found = [_process(member, remains, inputs) for member in remains.members]
     main, printed = found[0], _subject(inputs.texts)
     if not remains.crashed and _is_death_of_child(printed.exit, inputs.texts, main.exit, on_windows=remains.on_windows):
-        child = Process(None, "child", None, printed.exit)
+        role: Role = "worker" if _is_of_torch_loader(inputs.texts) else "child"
+        child = Process(None, role, None, printed.exit)
         found.append(child._replace(threads=_printed_stacks(child, remains, inputs)))
     elif not any(process.threads for process in found):
         threads = _printed_stacks(main, remains, inputs)
@@ -320,6 +322,11 @@ def _is_death_of_child(printed: ExitStatus | None, texts: Crash, main: ExitStatu
     index = log.numbers.index(printed.place.line)
     line = next(text for number, (_, text) in enumerate(log.lines()) if number == index)
     return len(log.numbers) - index <= _LAST_LINES and patterns.compile(_BY_ITS_PARENT).search(line) is not None
+
+
+def _is_of_torch_loader(texts: Crash) -> bool:
+    """Whether PyTorch's DataLoader says that a signal ended one of its workers."""
+    return any(patterns.compile(_BY_TORCH_LOADER).search(log.text) for log in texts.logs)
 
 
 def _printed_stacks(process: Process, remains: Remains, inputs: _Inputs) -> tuple[Thread, ...]:
@@ -440,13 +447,13 @@ def _gaps_of_inputs(gaps: Iterable[Gap], process: Process) -> list[Gap]:
     return [gap for gap in gaps if not (known and gap.what == "Python stack")]
 
 
-def _stack_gaps(process: Process, member: Member, remains: Remains) -> Iterator[Gap]:
+def _stack_gaps(process: Process, member: Member, remains: Remains, texts: Crash) -> Iterator[Gap]:
     """Which stacks of a process that died could not be seen, and why."""
     died_of = process.exit or ExitStatus()
     if died_of.signal == "SIGKILL":
         yield Gap("native stack", "killed", detail="a process that is killed leaves none")
     elif died_of.signal in CRASH_SIGNALS and process.pid not in remains.crashed:
-        yield _not_held(member.note)
+        yield _only_printed(texts) if process.pid is None else _not_held(member.note)
     elif died_of.ntstatus is not None:
         if member.minidump is None:
             yield from _not_dumped(died_of, debugger=remains.debugger)
@@ -471,6 +478,21 @@ def _not_held(note: Note) -> Gap:
         "the process died before its handler could run; its stack was used up, it has handlers of its own, "
         "or it closed our file"
     )
+    return Gap("native stack", "no-handler", detail=detail)
+
+
+def _only_printed(texts: Crash) -> Gap:
+    """Why there is no stack of a process whose death only its parent's words tell."""
+    if _is_of_torch_loader(texts):
+        detail = (
+            "PyTorch's DataLoader puts signal handlers of its own in the place of ours in its workers, and they write "
+            "no stack (with num_workers=0 it happens where ours are)"
+        )
+    else:
+        detail = (
+            "only the output tells of this process: its handlers took the place of ours, it emptied its environment, "
+            "or it is no Python"
+        )
     return Gap("native stack", "no-handler", detail=detail)
 
 

@@ -287,7 +287,7 @@ def _cause_page(cause: Cause, knowledge: Knowledge) -> Page:
         ("documented in", (*_documents(page), *_sources(own))),
     ]
     best = min(own, key=lambda s: GRADES.index(s.grade), default=None)
-    more = ("signatures", "show", best.id) if best else ("run", "--tf-log", "train.py")
+    more = ("signatures", "show", best.id) if best else ("run", "--framework-log", "train.py")
     title = f"{cause.slug}  {cause.title}"
     return Page(title, tuple(section for section in sections if section[1]), Command(("triage", *more)))
 

@@ -43,7 +43,7 @@ COMMANDS: Mapping[Way, Command] = {
     "read the kernel log": Command(("dmesg",), piped_to=("grep", "-i", "-E", "killed process|oom")),
     "list the packages": Command(("python", "-m", "pip", "list")),
     "run again": Command(("triage", "run", "SCRIPT")),
-    "run again with log": Command(("triage", "run", "--tf-log", "SCRIPT")),
+    "run again with log": Command(("triage", "run", "--framework-log", "SCRIPT")),
 }
 # How much trouble an answer is: remembering a number, looking something up, crashing once more.
 TROUBLE: Mapping[Way, float] = {

@@ -338,6 +338,7 @@ def _first_step_problems(signature: Signature) -> Iterator[_Entry]:
 def _in_words(person: Person, seen: Collection[str]) -> str:
     known = [person.framework and f"{person.framework} {person.version or ''}".strip(), person.os]
     known += [None if person.own_code is None else "own code" if person.own_code else "another's code"]
+    known += ["AMD" if person.card == "amd" else None, "ARM" if person.processor == "arm" else None]
     told = [*filter(None, known), *(f"{clue} seen" for clue in sorted(seen))]
     return f" ({', '.join(told)})" if told else ""
 

@@ -73,6 +73,8 @@ _OF_AUDIENCES: dict[str, _Form] = {
     ),
     "versions": _described("A range of that framework's version.", _TEXT),
     "os": _described("The system, or several.", _SYSTEMS),
+    "card": _described("Who made the card; NVIDIA where nothing shows it.", _one_of(signature.CARDS)),
+    "processor": _described("The kind of processor; x86 where nothing shows it.", _one_of(signature.PROCESSORS)),
     "own_code": _described("Whether it failed in the person's own code.", {"type": "boolean"}),
     "seen": _described("A clue of this signature, or a wording of an `any`, that was found.", _TEXT),
 }

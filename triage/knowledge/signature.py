@@ -7,7 +7,7 @@ from triage import crash
 from triage.clues import parse_clue
 from triage.clues.interface import Clue, SignatureError
 from triage.clues.versions import in_range, range_complaints
-from triage.crash import Framework, Grade, Risk
+from triage.crash import CardMaker, Framework, Grade, Risk
 
 GRADES: tuple[Grade, ...] = get_args(Grade)
 RISKS: tuple[Risk, ...] = get_args(Risk)
@@ -22,18 +22,26 @@ TELLS: tuple[Tells, ...] = get_args(Tells)
 _OF_FRAMEWORKS = ("native.tf-bug", "native.check-failed", "native.custom-op-", "api.", "shape.", "dtype.")
 RUN_FIELDS = (*SYSTEMS, "default", "otherwise")
 FIX_FIELDS = ("do", "for", "otherwise", "run", "risk", "verify", "if_not", "look_first")
-AUDIENCE_FIELDS = ("framework", "versions", "os", "own_code", "seen")
+AUDIENCE_FIELDS = ("framework", "versions", "os", "card", "processor", "own_code", "seen")
+CARDS: tuple[CardMaker, ...] = get_args(CardMaker)
+Processor = Literal["x86", "arm"]
+PROCESSORS: tuple[Processor, ...] = get_args(Processor)
 REQUIRED = ("title", "cause", "grade", "clues", "fix", "sources", "tests")
 FIELDS = (*REQUIRED, "applies", "tells", "against", "confirm", "note")
 
 
 class Person(NamedTuple):
-    """What is known of the person with the crash; None where it is not."""
+    """What is known of the person with the crash; None where it is not.
+
+    Where nothing shows the card and the processor, they are what most people have.
+    """
 
     framework: Framework | None
     version: str | None
     os: str | None
     own_code: bool | None
+    card: CardMaker = "nvidia"
+    processor: Processor = "x86"
 
 
 class Audience(NamedTuple):
@@ -48,6 +56,8 @@ class Audience(NamedTuple):
     os: tuple[str, ...] = ()
     own_code: bool | None = None
     seen: str | None = None
+    card: CardMaker | None = None
+    processor: Processor | None = None
 
     def holds_for(self, person: Person, seen: Container[str]) -> bool:
         """Whether a step is for this person; `seen` are the ids of the clues that were found.
@@ -61,6 +71,8 @@ class Audience(NamedTuple):
         if self.os and person.os and person.os not in self.os:
             return False
         if self.own_code is not None and person.own_code is not None and self.own_code != person.own_code:
+            return False
+        if self.card not in (None, person.card) or self.processor not in (None, person.processor):
             return False
         return self.seen is None or self.seen in seen
 
@@ -236,12 +248,24 @@ def _audience(data: Any, path: tuple[str | int, ...]) -> Audience:
         raise SignatureError((*path, "versions"), "versions of which framework?", "name one framework beside them")
     if complaint := next(range_complaints(versions if versions is None else str(versions)), None):
         raise SignatureError((*path, "versions"), complaint[1], complaint[2])
+    card, processor = data.get("card"), data.get("processor")
+    if card is not None and card not in CARDS:
+        raise SignatureError((*path, "card"), f"unknown maker of cards {card!r}", "one of " + ", ".join(CARDS))
+    if processor is not None and processor not in PROCESSORS:
+        known = ", ".join(PROCESSORS)
+        raise SignatureError((*path, "processor"), f"unknown processor {processor!r}", f"one of {known}")
     own_code = data.get("own_code")
     if own_code not in (None, True, False):
         raise SignatureError((*path, "own_code"), "'own_code' is true or false", "own_code: true")
     seen = data.get("seen")
     return Audience(
-        frameworks, None if versions is None else str(versions), systems, own_code, None if seen is None else str(seen)
+        frameworks,
+        None if versions is None else str(versions),
+        systems,
+        own_code,
+        None if seen is None else str(seen),
+        card,
+        processor,
     )
 
 

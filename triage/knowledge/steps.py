@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from triage import patterns
 from triage.clues.versions import order
-from triage.crash import Framework
-from triage.knowledge.signature import SYSTEMS, Fix, Person, Signature
+from triage.crash import CardMaker, Framework
+from triage.knowledge.signature import CARDS, PROCESSORS, SYSTEMS, Fix, Person, Processor, Signature
 
 
 def _words(*lines: str) -> frozenset[str]:
@@ -137,6 +137,8 @@ def _people(signature: Signature) -> Iterator[tuple[Person, frozenset[str]]]:
     frameworks: list[Framework | None] = [*sorted(named), None]
     if signature.framework not in (None, "any"):
         frameworks = [name for name in frameworks if name == signature.framework] or [None]
+    cards: Sequence[CardMaker] = CARDS if any(audience.card for audience in audiences) else CARDS[:1]
+    processors: Sequence[Processor] = PROCESSORS if any(a.processor for a in audiences) else PROCESSORS[:1]
     # What no step asks for tells nobody apart.
     systems: list[str | None] = [system for system in SYSTEMS if not signature.os or system in signature.os]
     systems = systems if any(audience.os for audience in audiences) else [None]
@@ -147,8 +149,9 @@ def _people(signature: Signature) -> Iterator[tuple[Person, frozenset[str]]]:
     seen = [frozenset(some) for many in range(least, len(clues) + 1) for some in itertools.combinations(clues, many)]
     for framework in frameworks:
         ranges = [a.versions for a in audiences if a.versions and framework in a.frameworks]
-        for version, system, own, clue in itertools.product([None, *versions_around(ranges)], systems, whose, seen):
-            yield Person(framework, version, system, own), clue
+        people = itertools.product([None, *versions_around(ranges)], systems, whose, cards, processors)
+        for person, clue in itertools.product(people, seen):
+            yield Person(framework, *person), clue
 
 
 def versions_around(ranges: list[str]) -> list[str]:

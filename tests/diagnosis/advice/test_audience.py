@@ -77,3 +77,17 @@ def test_a_step_that_comes_to_the_same_as_an_earlier_one_is_told_once() -> None:
     fix = parse_signature("host/one", "triage", signature_data(fix=[for_one, EVERYBODY])).fix
     assert [step.do for step in fix_steps(fix, {}, {}, Crash())] == ["Wait."]
     assert [step.do for step in fix_steps(fix, {"version": "2"}, {}, Crash())] == ["Take 2.", "Wait."]
+
+
+@pytest.mark.parametrize(("maker", "shown"), [("nvidia", ["nvidia"]), ("amd", ["amd"]), (None, ["nvidia"])])
+def test_a_card_that_nothing_shows_is_taken_for_the_usual_one(maker: str | None, shown: list[str]) -> None:
+    crash = with_framework(None, card_maker=maker)
+    assert [card for card in ("nvidia", "amd") if is_shown({"card": card}, crash)] == shown
+
+
+@pytest.mark.parametrize(
+    ("architecture", "shown"), [("x64", ["x86"]), ("arm64", ["arm"]), ("arm", ["arm"]), (None, ["x86"])]
+)
+def test_a_step_for_one_kind_of_processor(architecture: str | None, shown: list[str]) -> None:
+    crash = with_framework(None, architecture=architecture)
+    assert [kind for kind in ("x86", "arm") if is_shown({"processor": kind}, crash)] == shown

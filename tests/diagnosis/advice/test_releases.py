@@ -63,6 +63,16 @@ def test_a_driver_that_is_new_enough_is_not_to_be_updated() -> None:
     assert "470.57.02" in _fit("2.15.0", os="linux", driver="470.57.02")["driver_advice"]
 
 
+def test_the_cuda_of_a_tensorflow_that_only_lies_beside_the_program_is_not_its_own() -> None:
+    packages = (("tensorflow", "2.3.0"), ("torch", "2.5.1"))
+    built = (Fact("cuda built", "12.1", "told"),)
+    alone = fitting_releases(Environment("linux", packages=packages), {}, TABLES, "pytorch")
+    assert "driver_advice" not in alone
+    told = fitting_releases(Environment("linux", packages=packages, facts=built), {}, TABLES, "pytorch")
+    assert "CUDA 12.1" in told["driver_advice"]
+    assert "CUDA 10.1" in fitting_releases(Environment("linux", packages=packages), {}, TABLES)["driver_advice"]
+
+
 def test_the_card_decides_which_tensorflow_is_needed() -> None:
     assert _fit("1.15.0", os="linux", gpus=("GeForce RTX 3080",))["card_pin"] == ">=2.4"
     assert _fit("2.17.0", os="linux", gpus=("Tesla K80",))["card_pin"] == "==2.14.*"

@@ -259,3 +259,40 @@ def test_rebuild_with_the_appropriate_compiler_flags_names_no_flags() -> None:
 
 def test_a_log_without_such_lines_leaves_everything_unknown() -> None:
     assert _extract("Epoch 1/5") == Environment()
+
+
+@pytest.mark.parametrize(
+    ("line", "maker"),
+    [
+        ("RuntimeError: No HIP GPUs are available", "amd"),
+        ("PyTorch 2.3.1+rocm6.0", "amd"),
+        ("VGA compatible controller: Advanced Micro Devices, Inc. [AMD/ATI] Navi 21 [Radeon RX 6800]", "amd"),
+        ("ROCM used to build PyTorch: 6.0.32830", "amd"),
+        ("rocBLAS error: Cannot read TensileLibrary.dat: No such file for GPU arch : gfx1031", "amd"),
+        ("| NVIDIA-SMI 535.54.03   Driver Version: 535.54.03   CUDA Version: 12.2 |", "nvidia"),
+        ("name: GeForce GTX 1080 major: 6 minor: 1", "nvidia"),
+        # what is printed on every machine
+        ("ROCM used to build PyTorch: N/A", None),
+        ("Unable to initialize backend 'rocm': module 'jaxlib.xla_extension' has no attribute", None),
+        ("Please check that you have an NVIDIA GPU and installed a driver", None),
+        # a laptop with both
+        ("Radeon Graphics; NVIDIA GeForce RTX 3060 Laptop GPU", None),
+    ],
+)
+def test_who_made_the_card(line: str, maker: str | None) -> None:
+    assert _extract(line).card_maker == maker
+
+
+@pytest.mark.parametrize(
+    ("line", "architecture"),
+    [
+        ("Linux raspberrypi 6.1.0-rpi7 #1 SMP aarch64 GNU/Linux", "arm64"),
+        ("/usr/lib/aarch64-linux-gnu/libgomp.so.1", "arm64"),
+        ("Linux pi 5.10.63-v7l+ #1459 SMP armv7l GNU/Linux", "arm"),
+        ("/usr/lib/x86_64-linux-gnu/libgomp.so.1", None),
+        ("platform (linux/arm64/v8) does not match the detected host platform (linux/amd64)", None),
+        ("it ends at once", None),
+    ],
+)
+def test_a_processor_is_arm_where_no_other_is_named(line: str, architecture: str | None) -> None:
+    assert _extract(line).architecture == architecture

@@ -28,7 +28,15 @@ def holding(fixes: tuple[Fix, ...], seen: Container[str], crash: Crash) -> tuple
     """The steps that hold for this person; `seen` are the ids of the clues that were found."""
     framework = crash.program.framework if crash.program else None
     version = crash.environment.package(_PACKAGES.get(framework, framework)) if framework else None
-    person = Person(framework, version, crash.environment.os, in_own_code(crash))
+    environment = crash.environment
+    person = Person(
+        framework,
+        version,
+        environment.os,
+        in_own_code(crash),
+        environment.card_maker or "nvidia",
+        "arm" if (environment.architecture or "").startswith("arm") else "x86",
+    )
     return tuple(fix for fix in fixes if fix.audience.holds_for(person, seen))
 
 
@@ -40,7 +48,8 @@ def values_for(fixes: tuple[Fix, ...], caught: Mapping[str, str], crash: Crash, 
         # Most fixes name no versions, and then the tables are not needed.
         from triage.diagnosis.advice.releases import fitting_releases
 
-        values = fitting_releases(crash.environment, caught, knowledge.versions) | values
+        framework = crash.program.framework if crash.program else None
+        values = fitting_releases(crash.environment, caught, knowledge.versions, framework) | values
     if "fixed_advice" in missing:
         # This one searches the log, so only fixes that ask for it pay for it.
         from triage.diagnosis.advice.fixed_bugs import fixed_bug

@@ -12,7 +12,7 @@ from typing import Any
 
 from triage.clues.clash import generation, system_of, toolkit_driver, wheel_row
 from triage.clues.versions import in_range, order
-from triage.crash import Environment
+from triage.crash import Environment, Framework
 from triage.patterns import compile as pattern
 
 Tables = Mapping[str, Any]
@@ -52,8 +52,13 @@ _LIBRARY_FILES = (
 )
 
 
-def fitting_releases(environment: Environment, values: Mapping[str, str], tables: Tables) -> dict[str, str]:
-    """Every placeholder that the machine's versions and the tables fill."""
+def fitting_releases(
+    environment: Environment, values: Mapping[str, str], tables: Tables, framework: Framework | None = None
+) -> dict[str, str]:
+    """Every placeholder that the machine's versions and the tables fill.
+
+    `framework` is that of the program: a TensorFlow that is only installed beside it says nothing about its CUDA.
+    """
     version = environment.package("tensorflow")
     minor = ".".join(version.split(".")[:2]) if version else None
     build = next((row for row in _rows(tables, "builds") if row["release"] == minor), None)
@@ -70,7 +75,11 @@ def fitting_releases(environment: Environment, values: Mapping[str, str], tables
         filled |= _pins(minor, tables) | _glibc(version, environment, tables)
         if not _contradicts(library, build):
             filled |= _gpu(version, minor, build, environment, tables)
-    cuda = filled.get("cuda_wanted") or (library[1] if library and library[0] == "CUDA" else None)
+    of_file = library[1] if library and library[0] == "CUDA" else None
+    if framework in (None, "tensorflow"):
+        cuda = filled.get("cuda_wanted") or of_file
+    else:
+        cuda = of_file or environment.fact("cuda built")
     if cuda:
         filled |= _driver(cuda, environment, tables)
     made_with = environment.fact("cuda built") or cuda
@@ -150,7 +159,8 @@ def _driver(cuda: str, environment: Environment, tables: Tables) -> dict[str, st
     if have and environment.os in wanted and order(have) >= order(minimum):
         return {}  # nobody should update a driver that is new enough
     installed = f"; this machine has {have}" if have else ""
-    return {"driver_minimum": minimum, "driver_advice": f"CUDA {cuda} needs driver {minimum} or newer{installed}."}
+    advice = f"Update the NVIDIA driver to {minimum} or newer, which CUDA {cuda} needs{installed}."
+    return {"driver_minimum": minimum, "driver_advice": advice}
 
 
 def _pythons(build: Row, environment: Environment) -> tuple[str, str]:

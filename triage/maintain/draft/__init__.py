@@ -75,7 +75,7 @@ def learn(
     if not found:
         raise NothingToLearn(
             f"Nothing in {name} sets this failure apart: no error line, exception or native frame that healthy runs "
-            "do not print too. Get more of its log (triage run --tf-log SCRIPT) and try again."
+            "do not print too. Get more of its log (triage run --framework-log SCRIPT) and try again."
         )
     nearest = _nearest(report)
     if in_tree and cause is None:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from triage import digits, patterns, status
 from triage.crash import ExitStatus, Log, MessageKind, Place, PythonFrame, RuntimeMessage, Thread
 from triage.patterns import Match
+from triage.readers.log.victims import tells_of_another_program
 
 # ---------------------------------------------------------------- exit statuses
 
@@ -500,18 +501,22 @@ def runtime_messages(log: Log) -> list[RuntimeMessage]:
 # ---------------------------------------------------------------- kills for memory
 
 # Each of these records a kill that happened, unlike a list of things that may have happened.
-_OOM_KILLS = (
+_KERNEL_S_KILLS = (
     r"invoked oom-killer",
     r"[Oo]ut of memory: Kill(?:ed)? process \d+|Memory cgroup out of memory: Kill",
     r"oom-kill:constraint=",
-    r"[Dd]etected \d+ oom[-_]kill event",
-    r"[Rr]eason:\s+OOMKilled",
+    r"oom_reaper: reaped process",
 )
+_LAUNCHERS_KILLS = (r"[Dd]etected \d+ oom[-_]kill event", r"[Rr]eason:\s+OOMKilled")
 
 
 def oom_kills(log: Log) -> int | None:
-    """How many processes the kernel or a container killed for memory; None where the log mentions no such kill."""
+    """How many processes the kernel or a container killed for memory; None where the log mentions no such kill.
+
+    The kernel's log is that of a whole machine: a kill of another program says nothing about this one.
+    """
     if not any(word in log.text for word in ("oom", "OOMKilled", "ut of memory: Kill")):
         return None
+    forms = _LAUNCHERS_KILLS if tells_of_another_program(log) else (*_KERNEL_S_KILLS, *_LAUNCHERS_KILLS)
     # The kernel writes several lines about one kill, so the most frequent form counts.
-    return max(sum(1 for _ in patterns.compile(form).finditer(log.text)) for form in _OOM_KILLS) or None
+    return max(sum(1 for _ in patterns.compile(form).finditer(log.text)) for form in forms) or None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from triage import patterns
-from triage.crash import OS, Environment, Library, Log
+from triage.crash import OS, CardMaker, Environment, Library, Log
 from triage.readers.log.elsewhere import without_elsewhere
 from triage.readers.log.versions import facts_of
 
@@ -65,6 +65,26 @@ _APPLES = (
     r"\bmach-o\b|/Library/Frameworks/Python\.framework/|\bthe MPS device\b|\bMPS backend\b|\blibmetal_plugin\b"
     r"|\bMPSNDArray\b|\bMetalPerformanceShaders"
 )
+# Whose card computes: tools, drivers, names of cards and the words of errors. PyTorch says "cuda" on both, and lists of
+# backends name ROCm where there is none.
+_AMD_CARD = (
+    r"\+rocm\d|\brocm-?\d+\.\d|/opt/rocm|\brocm-smi\b|\brocminfo\b|\bROCm \d|\bROCM used to build PyTorch: \d"
+    r"|\[AMD/ATI\]|\bHIP (?:error|out of memory|kernel errors|runtime error|GPUs)|\bhipError[A-Z]\w+|\bamdgpu\b"
+    r"|\bMIOpen\b|\bmiopen\w+"
+    r"|\bgfx(?:9|1[0-2])[0-9a-f]{2,3}\b|\bRadeon\b|\bTORCH_USE_HIP_DSA\b|\bPYTORCH_HIP_ALLOC_CONF\b|\bInstinct MI\d"
+    r"|\bRX ?[5679]\d{3}\b|\bROCm (?:GPU|device|build|version)"
+)
+_NVIDIA_CARD = (
+    r"\bNVIDIA-SMI \d|\bGeForce\b|\bRTX ?(?:A?\d{4}|\d{4})|\bGTX ?\d{3,4}|\bTesla [A-Z]\d+|\bQuadro\b"
+    r"|\bNVIDIA [AHLVT]\d+\b|\bCUDA_ERROR_[A-Z]|\bcudaError[A-Z]|\blibcuda\.so|\bnvcuda\.dll|\bCUDNN_STATUS"
+)
+# The processor, where it is not the usual one.
+_ARM = (
+    r"\baarch64\b|\barm64\b|\bApple M\d|\bM[1-4] (?:Mac|mac|Pro|Max|Ultra)|\bRaspberry Pi\b|\bJetson\b"
+    r"|\bGraviton\b|\bNeoverse\b|\bCortex-A\d"
+)
+_ARM_OF_32_BITS = r"\barmv[67]l\b|\barmhf\b|\blinux_armv[67]l\b"
+_X86 = r"\bx86_64\b|\bamd64\b|\bAMD64\b|\bIntel\(R\)|\bRyzen\b|\bEPYC\b|\bXeon\b|\bCore\(TM\)|\bX86-64\b"
 _LOOK_AT = 512 * 1024
 _OPENED = r"Successfully opened (?:dynamic|CUDA) library (?P<name>[\w.+-]+)"
 _CPU_FLAGS = r"(?:^|\n)flags\s*: (?P<flags>[a-z0-9_ ]+)"
@@ -90,6 +110,8 @@ def extract(log: Log, proven_os: OS | None) -> Environment:
         libraries=(*_opened(text), *cudnn),
         driver=told.get("driver"),
         capability=told.get("capability"),
+        card_maker=_card_maker(text),
+        architecture=_architecture(text),
         cpu=told.get("cpu"),
         facts=facts,
     )
@@ -106,6 +128,22 @@ def _system(text: str) -> OS | None:
     if counts[name]:
         return name
     return "linux" if patterns.compile(_LINUX_BUILD).search(text) else None
+
+
+def _card_maker(text: str) -> CardMaker | None:
+    """Who made the card, if the text speaks of one maker's alone."""
+    is_amd = patterns.compile(_AMD_CARD).search(text) is not None
+    is_nvidia = patterns.compile(_NVIDIA_CARD).search(text) is not None
+    return None if is_amd == is_nvidia else "amd" if is_amd else "nvidia"
+
+
+def _architecture(text: str) -> str | None:
+    """An ARM processor, if the text speaks of no other; that of most machines is not worth a word."""
+    if patterns.compile(_X86).search(text):
+        return None
+    if patterns.compile(_ARM_OF_32_BITS).search(text):
+        return "arm"
+    return "arm64" if patterns.compile(_ARM).search(text) else None
 
 
 def _opened(text: str) -> Iterator[Library]:

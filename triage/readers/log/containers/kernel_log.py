@@ -8,6 +8,7 @@ from triage import digits, patterns, status
 from triage.crash import Access, ExitStatus, Fault, Log, Memory, NativeFrame, Place, Thread
 from triage.patterns import Match
 from triage.readers.log.containers.interface import ContainerFacts, notices
+from triage.readers.log.victims import is_neighbour
 
 TRIGGERS = (
     "segfault at ",
@@ -94,6 +95,7 @@ class _Death(NamedTuple):
 def extract(log: Log) -> ContainerFacts:
     """Which process died of what and, for a fault, in which library; only Python's lines, if there are any."""
     deaths = sorted([*_faults(log), *_kills(log), *_audited(log)], key=lambda death: death.offset)
+    deaths = [death for death in deaths if not is_neighbour(log, death.comm)]
     relevant = [death for death in deaths if death.comm.startswith("python")] or deaths
     threads = [
         Thread(death.comm, True, native_stack=(death.frame,), place=death.exit.place)
