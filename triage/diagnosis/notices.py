@@ -150,7 +150,8 @@ def _asked_for(line: str, notices: Sequence[Notice]) -> Notice | None:
         if any(patterns.compile("(?i)" + pattern).search(line) for pattern in notice.match):
             return notice
     is_of_failure = patterns.compile(FAILURE_WORDS).search(words) is not None
-    if len(words) < (_LEAST_OF_FAILURE if is_of_failure else _LEAST_ASKED):
+    # A single word of a message, such as `tensorflow`, means no message.
+    if words.isalpha() or len(words) < (_LEAST_OF_FAILURE if is_of_failure else _LEAST_ASKED):
         return None
     return next((n for n in notices if any(words in text.lower() for text in _examples(n.lines))), None)
 
