@@ -129,7 +129,7 @@ def test_a_file_is_for_analyze(run_triage, tmp_path):
     (tmp_path / "my crash.log").write_text("Killed\n", "utf-8")
     done = run_triage("explain", "my crash.log", cwd=tmp_path)
     assert done.returncode == 2
-    assert "'triage analyze 'my crash.log''" in done.stderr
+    assert done.stderr.endswith("triage analyze 'my crash.log'\n")
 
 
 def test_a_line_nobody_knows_goes_to_analyze(run_triage):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 
 import click
@@ -10,7 +11,6 @@ import click
 import triage
 from triage.cli.options import report_problems, signatures_option
 from triage.cli.stdio import say
-from triage.crash import Command
 
 
 # A code such as -11 looks like an option to click.
@@ -53,7 +53,7 @@ def command(topic: tuple[str, ...], packs: tuple[str, ...]) -> None:
 def _what_to_try(words: str, near: list[str]) -> str:
     """What may help a person for whose words there is no page."""
     if os.path.isfile(words):
-        return f"it is a file, which '{Command(('triage', 'analyze', words)).line()}' reads."
+        return f"it is a file, so try: triage analyze {shlex.quote(words)}"
     if near:
         return f"did you mean {' or '.join(near)}?"
     if not words.strip():

@@ -21,6 +21,8 @@ from triage.phrases import quote
 from triage.report import Page
 
 Sections = list[tuple[str, tuple[str, ...]]]
+# The cause of every exception that has no other says less than what the line names.
+_ANY_EXCEPTION = "other.python-exception"
 # A longer list is not read.
 _MOST_LISTED = 12
 
@@ -67,17 +69,20 @@ def _page_of_line(wanted: str, knowledge: Knowledge) -> Page | None:
     """The page of a pasted line: what it is, else what it speaks for, else what it names."""
     if notice := notice_of(wanted, knowledge):
         return _notice_page(notice, knowledge)
-    if causes := topics.causes_of_line(wanted, knowledge):
+    causes = topics.causes_of_line(wanted, knowledge)
+    if causes and causes[0] != _ANY_EXCEPTION:
         return _cause_page(knowledge.causes[causes[0]], knowledge)
     if status := topics.status_in_line(wanted):
         return _status_page(status, wanted, knowledge)
-    causes = topics.causes_of_part(wanted, knowledge)
-    if len(causes) == 1:
+    causes = causes or topics.causes_of_part(wanted, knowledge)
+    if len(causes) == 1 and causes[0] != _ANY_EXCEPTION:
         return _cause_page(knowledge.causes[causes[0]], knowledge)
     if name := topics.name_in_line(wanted, knowledge):
         return _page_of_sought(name, name.page or "", knowledge)
     if exception := topics.exception_in_line(wanted, knowledge):
         return _exception_page(exception, knowledge)
+    if len(causes) == 1:
+        return _cause_page(knowledge.causes[causes[0]], knowledge)
     return _causes_page(wanted, causes, knowledge) if causes else None
 
 

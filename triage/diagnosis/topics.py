@@ -159,7 +159,7 @@ def _spellings(wanted: str) -> Iterator[str]:
 def causes_of_line(line: str, knowledge: Knowledge) -> list[str]:
     """The causes for which a pasted line speaks, as it is written or in any case, the one it speaks for most first."""
     for prefix in ("", "(?i)"):
-        if found := _causes(partial(_is_found, line, prefix), knowledge):
+        if found := _causes(partial(_is_found, line, prefix, knowledge), knowledge):
             return found
     return []
 
@@ -178,8 +178,8 @@ def causes_of_part(line: str, knowledge: Knowledge) -> list[str]:
     return [slug for slug, cause in knowledge.causes.items() if quoted and quoted in _shown(cause.page)]
 
 
-def _is_found(line: str, prefix: str, pattern: str) -> bool:
-    return patterns.compile(prefix + pattern).search(line) is not None
+def _is_found(line: str, prefix: str, knowledge: Knowledge, pattern: str) -> bool:
+    return knowledge.may_find(pattern, line.lower()) and patterns.compile(prefix + pattern).search(line) is not None
 
 
 def _is_part(words: str, pattern: str) -> bool:

@@ -77,6 +77,11 @@ class Knowledge(NamedTuple):
         # Exit 247 stands for a signal and still has its own page.
         return self.statuses.get(f"exit {status.code}") or self.statuses.get(status.signal or "") or {}
 
+    def may_find(self, pattern: str, text: str) -> bool:
+        """Whether a lower-case text holds, in any case, a word that the pattern needs; true where that is not known."""
+        needed = self.literals.get(pattern)
+        return not needed or any(literal.lower() in text for literal in needed)
+
 
 _NOTHING = Knowledge({}, {}, (), (), {}, {}, {}, {}, {}, "", (), (), ())
 
