@@ -21,8 +21,9 @@ from triage.phrases import quote
 from triage.report import Page
 
 Sections = list[tuple[str, tuple[str, ...]]]
-# The cause of every exception that has no other says less than what the line names.
+# These causes stand for all that has no other: what a line names besides says more.
 _ANY_EXCEPTION = "other.python-exception"
+_GENERAL = (_ANY_EXCEPTION, "other.pytorch", "other.jax")
 # A longer list is not read.
 _MOST_LISTED = 12
 
@@ -67,20 +68,26 @@ def _page_of_name(wanted: str, knowledge: Knowledge) -> Page | None:
 
 def _page_of_line(wanted: str, knowledge: Knowledge) -> Page | None:
     """The page of a pasted line: what it is, else what it speaks for, else what it names."""
-    if notice := notice_of(wanted, knowledge):
+    notice = notice_of(wanted, knowledge)
+    if notice and not notice.fallback:
         return _notice_page(notice, knowledge)
     causes = topics.causes_of_line(wanted, knowledge)
-    if causes and causes[0] != _ANY_EXCEPTION:
+    if causes and causes[0] not in _GENERAL:
         return _cause_page(knowledge.causes[causes[0]], knowledge)
     if status := topics.status_in_line(wanted):
         return _status_page(status, wanted, knowledge)
-    causes = causes or topics.causes_of_part(wanted, knowledge)
-    if len(causes) == 1 and causes[0] != _ANY_EXCEPTION:
-        return _cause_page(knowledge.causes[causes[0]], knowledge)
+    parts = [] if causes else topics.causes_of_part(wanted, knowledge)
+    if len(parts) == 1 and parts[0] not in _GENERAL:
+        return _cause_page(knowledge.causes[parts[0]], knowledge)
     if name := topics.name_in_line(wanted, knowledge):
         return _page_of_sought(name, name.page or "", knowledge)
+    if causes and causes[0] != _ANY_EXCEPTION:
+        return _cause_page(knowledge.causes[causes[0]], knowledge)
     if exception := topics.exception_in_line(wanted, knowledge):
         return _exception_page(exception, knowledge)
+    if notice:
+        return _notice_page(notice, knowledge)
+    causes = causes or parts
     if len(causes) == 1:
         return _cause_page(knowledge.causes[causes[0]], knowledge)
     return _causes_page(wanted, causes, knowledge) if causes else None

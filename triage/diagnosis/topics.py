@@ -15,8 +15,8 @@ from triage.knowledge.database import Knowledge
 
 # What a shell prints around the words for an end: `zsh: killed     python train.py`, `Aborted (core dumped)`.
 _BY_A_SHELL = (
-    r"(?i)^(?:-?(?:ba|z|k|da)?sh: )?(?:line \d+: )?(?:\d+ )?(?P<words>\w+(?: [\w/]+){0,3}?)"
-    r"(?:: \d+)?(?: *\(core dumped\)|  +\S.*)?\.?$"
+    r"(?i)^(?:\[\d+\][ +-]*)?(?:-?[\w./]+: )?(?:line \d+: +)?(?:\d+ +)?(?P<words>\w+(?: [\w/]+){0,3}?)"
+    r"(?:: \d+)?(?: *\(core dumped\))?(?:  +\S.*)?\.?$"
 )
 # `exit 139`, `rc=-11`, `returned non-zero exit status 1`, `Process finished with exit code -1073741819`.
 _AFTER_EXIT = (
@@ -30,6 +30,7 @@ _SUBCODE = r"(?i)^(?P<status>[^\s,:]+)[ ,:]+(?:\(?sub-?code[ :]*)?(?:0x(?P<hex>[
 # How the file of a library ends, with the numbers of its version.
 _FILE = r"(?i)^(?P<name>.+?)(?P<numbers>[-_.\d]*)(?P<ending>\.(?:dll|pyd|dylib|bc|so))(?:\.[\d.]+)?$"
 _NUMBERS = r"[ _.:\d-]+$"
+_NUMBERED = r"(?i)\b(?P<kind>errno|winerror|cuda error)[ :=]*(?P<number>\d{1,5})\b"
 _AROUND = " \t.:;,!*'\"`()[]<>|"
 # What looks like a name in a sentence: it has a capital, a digit or a sign that no plain word has.
 _IS_A_NAME = r"[A-Z0-9_.]"
@@ -80,8 +81,9 @@ def status_in_line(line: str) -> ExitStatus | None:
         for match in patterns.compile(pattern).finditer(line):
             if status := _status_in(match.groupdict()):
                 return status
-    names = (word for word in words_of(line) if word.startswith(("SIG", "STATUS_", "0x", "0xC")))
-    return next((status for word in names if (status := statuses.parse(word))), None)
+    names = (word for word in words_of(line) if word.startswith(("SIG", "STATUS_", "0x")))
+    # An address is no status.
+    return next((s for word in names if (s := statuses.parse(word)) and statuses.has_a_name(s)), None)
 
 
 def _status_in(groups: Mapping[str, str | None]) -> ExitStatus | None:
@@ -124,10 +126,18 @@ def name_of(wanted: str, knowledge: Knowledge) -> Sought | None:
 
 
 def name_in_line(line: str, knowledge: Knowledge) -> Sought | None:
-    """The first name of a library, a setting or an error number in a pasted line."""
+    """What a pasted line names: an error number, else a library or a setting, else the longest known phrase."""
     known = _names(knowledge)
+    for match in patterns.compile(_NUMBERED).finditer(line):
+        if named := known.get(f"{match['kind']} {match['number']}".lower()):
+            return named
     names = (word for word in words_of(line) if len(word) > 3 and patterns.compile(_IS_A_NAME).search(word))
-    return next((known[s] for word in names for s in _spellings(word) if s in known), None)
+    spelt = (spelling for word in names if not word.isalpha() or word.isupper() for spelling in _spellings(word))
+    if named := next((known[spelling] for spelling in spelt if spelling in known), None):
+        return named
+    said = " ".join(line.lower().split())
+    phrases = [phrase for phrase in known if " " in phrase and len(phrase) >= _LEAST_PART and phrase in said]
+    return known[max(phrases, key=len)] if phrases else None
 
 
 def words_of(line: str) -> Iterator[str]:
