@@ -31,7 +31,7 @@ def texts(value: str | list[str]) -> list[str]:
 
 def documented(knowledge: Knowledge) -> Iterator[tuple[str, dict[str, Any]]]:
     pages = {slug: cause.page for slug, cause in knowledge.causes.items()}
-    for name, page in {**pages, **knowledge.statuses, **knowledge.exceptions}.items():
+    for name, page in {**pages, **knowledge.statuses, **knowledge.exceptions, **knowledge.names}.items():
         for entry in page.get("documented") or ():
             yield name, entry
 

@@ -1,7 +1,7 @@
 """Post-mortem crash triage for Python and TensorFlow programs.
 
 The library does what the command line does: `run()` starts a program and reports on a failure, `analyze()` turns what
-a crash left behind into a Report, `explain()` says what a code, signal, exception, cause or signature means. Modules
+a crash left behind into a Report, `explain()` says what a code, an error, a library or a line of a log means. Modules
 are imported where they are used, because start-up time matters.
 """
 
@@ -185,7 +185,7 @@ def redact(report: Report) -> Report:
 def explain(
     topic: int | str, signatures: Sequence[str | PathLike[str]] = (), knowledge: Knowledge | None = None
 ) -> Page:
-    """What an exit code, signal, exception, cause or signature means; raises UnknownTopic with similar names."""
+    """What a code, error, library, setting, cause or line of a log means; raises UnknownTopic with similar names."""
     from triage.diagnosis.explain import explain as page_for
 
     return page_for(str(topic), knowledge or load_knowledge(signatures))

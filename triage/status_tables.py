@@ -65,7 +65,7 @@ NTSTATUS: dict[int, tuple[str, ExitKind, str]] = {
     0xC000013A: (
         "STATUS_CONTROL_C_EXIT",
         "ended-by-user",
-        "stopped by Ctrl+C, by closing the console or by logging off",
+        "stopped by Ctrl-C, by closing the console or by logging off",
     ),
     0xC0000142: ("STATUS_DLL_INIT_FAILED", "start-up", "a DLL was loaded but its own start-up code refused"),
     0xC0000194: ("STATUS_POSSIBLE_DEADLOCK", "crash", "a lock was waited for so long that Windows suspects a deadlock"),
@@ -132,7 +132,7 @@ NTSTATUS: dict[int, tuple[str, ExitKind, str]] = {
     0x40000015: ("STATUS_FATAL_APP_EXIT", "crash", "abort() as older Windows and C runtimes report it"),
     0x4000001F: ("STATUS_WX86_BREAKPOINT", "noise", "a debugger's first stop in a 32 bit process; not the crash"),
     0x406D1388: ("MS_VC_EXCEPTION", "noise", "a thread telling the debugger its name; not the crash"),
-    0x40010005: ("DBG_CONTROL_C", "noise", "Ctrl+C as a debugger sees it; not the crash"),
+    0x40010005: ("DBG_CONTROL_C", "noise", "Ctrl-C as a debugger sees it; not the crash"),
     0x40010006: ("DBG_PRINTEXCEPTION_C", "noise", "text sent to the debugger; not the crash"),
     0x4001000A: ("DBG_PRINTEXCEPTION_WIDE_C", "noise", "Unicode text sent to the debugger; not the crash"),
 }
@@ -220,8 +220,8 @@ FAST_FAIL: dict[int, tuple[str, str]] = {
 # Linux signal number (x86, ARM) -> (name, meaning).
 SIGNALS: dict[int, tuple[str, str]] = {
     1: ("SIGHUP", "the terminal or the connection was closed"),
-    2: ("SIGINT", "interrupted from the keyboard (Ctrl+C)"),
-    3: ("SIGQUIT", "asked to quit and dump core (Ctrl+\\)"),
+    2: ("SIGINT", "interrupted from the keyboard (Ctrl-C)"),
+    3: ("SIGQUIT", "asked to quit and dump core (Ctrl-\\)"),
     4: ("SIGILL", "the processor does not know an instruction; on x86 mostly missing AVX"),
     5: ("SIGTRAP", "a breakpoint or a trap put in by the compiler was reached"),
     6: ("SIGABRT", "the program ended itself through abort()"),
@@ -238,7 +238,7 @@ SIGNALS: dict[int, tuple[str, str]] = {
     17: ("SIGCHLD", "a child process ended or stopped"),
     18: ("SIGCONT", "told to go on after a stop"),
     19: ("SIGSTOP", "halted from outside; not ended"),
-    20: ("SIGTSTP", "halted from the keyboard (Ctrl+Z); not ended"),
+    20: ("SIGTSTP", "halted from the keyboard (Ctrl-Z); not ended"),
     21: ("SIGTTIN", "a background process wanted to read the terminal"),
     22: ("SIGTTOU", "a background process wanted to write to the terminal"),
     23: ("SIGURG", "urgent data arrived on a socket"),

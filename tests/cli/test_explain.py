@@ -123,3 +123,16 @@ def test_an_option_that_does_not_exist_is_refused(run_triage):
     done = run_triage("explain", "--verbose", "139")
     assert done.returncode == 2
     assert "--verbose" in done.stderr
+
+
+def test_a_file_is_for_analyze(run_triage, tmp_path):
+    (tmp_path / "my crash.log").write_text("Killed\n", "utf-8")
+    done = run_triage("explain", "my crash.log", cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.endswith("triage analyze 'my crash.log'\n")
+
+
+def test_a_line_nobody_knows_goes_to_analyze(run_triage):
+    done = run_triage("explain", "the cat sat on the mat")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.endswith("give the whole line that has it, or the whole log to 'triage analyze LOG'.\n")

@@ -171,7 +171,14 @@ def test_the_page_named_for_an_exception_exists(run_triage, knowledge, name):
 
 def test_in_explanations(knowledge):
     codes = ("0", "1", "2", "3", "9", "11", "124", "127", "134", "135", "136", "137", "139", "-1", "-9", "-11", "250")
-    topics = [*knowledge.causes, *knowledge.exceptions, *knowledge.signatures, *status.known_names(), *codes]
+    topics = [
+        *knowledge.causes,
+        *knowledge.exceptions,
+        *knowledge.names,
+        *knowledge.signatures,
+        *status.known_names(),
+        *codes,
+    ]
     pages = [render_page(triage.explain(topic, knowledge=knowledge)) for topic in topics]
     pages.append(render_page(triage.sources(knowledge)))
     assert not [problem for page in pages for problem in problems_in(page)]

@@ -420,6 +420,29 @@ def test_a_problem_with_a_cause_is_located_in_the_file_of_its_family(tmp_path: P
     ]
 
 
+NAME = {"title": "The house's queue", "means": "It hands out nodes."}
+
+
+@pytest.mark.parametrize(
+    ("names", "what", "at"),
+    [
+        ({"causes": {"house.unheard-of": ["queue"]}}, "unknown cause 'house.unheard-of'", "house.unheard-of"),
+        ({"pages": {"queue": {**NAME, "causes": ["house.none"]}}}, "unknown cause 'house.none'", "causes:"),
+        ({"pages": {"queue": {"title": "The house's queue"}}}, "'queue' has no means", "queue:"),
+        (
+            {"pages": {"queue": NAME, "lane": {**NAME, "also": ["Queue"]}}},
+            "'Queue' leads to lane and to queue",
+            "lane:",
+        ),
+    ],
+)
+def test_a_name_that_leads_nowhere_or_to_two_places(tmp_path: Path, names: dict[str, Any], what: str, at: str) -> None:
+    pack = write_pack(tmp_path / "house", {SLUG: signature_data()}, names=names)
+    (problem,) = lint_packs((str(pack),)).problems
+    assert (problem.file, problem.what) == (str(pack / "names.yaml"), what)
+    assert problem.line == line_with(pack / "names.yaml", at)
+
+
 def test_noise_that_would_hide_anything(tmp_path: Path) -> None:
     pack = write_pack(tmp_path / "house", noise={"noise": ["house greeting", r"\w+"]})
     (problem,) = lint_packs((str(pack),)).problems

@@ -43,7 +43,7 @@ def test_a_very_wide_terminal_keeps_lines_readable():
 
 
 def test_every_page_fits_its_terminal(knowledge):
-    for topic in (*knowledge.causes, *knowledge.exceptions, *knowledge.signatures):
+    for topic in (*knowledge.causes, *knowledge.exceptions, *knowledge.names, *knowledge.signatures):
         lines = [str(line) for line in page_lines(triage.explain(topic, knowledge=knowledge), 80)]
         assert max(map(len, lines)) <= 80, topic
     assert max(len(str(line)) for line in page_lines(triage.sources(knowledge), 80)) <= 80

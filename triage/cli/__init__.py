@@ -24,7 +24,7 @@ _COMMANDS = {
 _HELP = {
     "run": "Run a program and, if it fails, say why.",
     "analyze": "Say why a process died, from its log, core or dump.",
-    "explain": "Say what a code, signal, exception, cause or signature means.",
+    "explain": "Say what a code, error, library, setting or line of a log means.",
     "signatures": "List, show, check and write signatures.",
     "completion": "Print the completion script for a shell.",
 }

@@ -1,7 +1,9 @@
-"""`triage explain`: what a code, signal, exception, cause, signature or frightening line means."""
+"""`triage explain`: what a code, signal, exception, library, setting, cause or line of a log means."""
 
 from __future__ import annotations
 
+import os
+import shlex
 import sys
 
 import click
@@ -18,11 +20,11 @@ from triage.cli.stdio import say
     nargs=-1,
     required=True,
     type=click.UNPROCESSED,
-    metavar="CODE | SIGNAL | EXCEPTION | CAUSE | SIGNATURE | LINE",
+    metavar="CODE | SIGNAL | EXCEPTION | LIBRARY | SETTING | CAUSE | LINE",
 )
 @signatures_option
 def command(topic: tuple[str, ...], packs: tuple[str, ...]) -> None:
-    """Say what a code, signal, exception, cause, signature or frightening line of a log means.
+    """Say what a code, signal, exception, library, setting, cause or line of a log means.
 
     \b
     triage explain -1073740791
@@ -30,6 +32,7 @@ def command(topic: tuple[str, ...], packs: tuple[str, ...]) -> None:
     triage explain 139
     triage explain SIGSEGV
     triage explain ResourceExhausted
+    triage explain cudnn64_8.dll
     triage explain gpu.out-of-memory
     triage explain "Unable to register cuFFT factory"
     """
@@ -38,12 +41,21 @@ def command(topic: tuple[str, ...], packs: tuple[str, ...]) -> None:
 
     knowledge = triage.load_knowledge(packs)
     report_problems(knowledge)
+    words = " ".join(topic)
     try:
-        page = triage.explain(" ".join(topic), knowledge=knowledge)
+        page = triage.explain(words, knowledge=knowledge)
     except UnknownTopic as unknown:
-        hint = (
-            f"did you mean {' or '.join(unknown.near)}?" if unknown.near else "try 'triage signatures list --causes'."
-        )
-        say(f"nothing is known about '{unknown.topic}'; {hint}")
+        say(f"nothing is known about '{unknown.topic}'; {_what_to_try(words, unknown.near)}")
         sys.exit(2)
     show_page(page, sys.stdout)
+
+
+def _what_to_try(words: str, near: list[str]) -> str:
+    """What may help a person for whose words there is no page."""
+    if os.path.isfile(words):
+        return f"it is a file, so try: triage analyze {shlex.quote(words)}"
+    if near:
+        return f"did you mean {' or '.join(near)}?"
+    if not words.strip():
+        return "name a code, a signal, an exception, a library or a line of the log."
+    return "give the whole line that has it, or the whole log to 'triage analyze LOG'."

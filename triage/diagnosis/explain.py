@@ -1,36 +1,31 @@
-"""The pages of `triage explain` (an exit code, a signal, an exception, a cause, a family, a signature, a line that
-frightens) and of `triage signatures sources`."""
+"""The pages of `triage explain` (an exit code, a signal, an exception, a library, a setting, a cause, a family, a
+signature, a line that frightens) and of `triage signatures sources`."""
 
 from __future__ import annotations
 
-import difflib
-import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from triage import patterns
 from triage import status as statuses
 from triage.clues.exit import ExitSeen
 from triage.clues.interface import Clue
-from triage.clues.log import LogSeen
 from triage.crash import Command, ExitStatus, Harm
+from triage.diagnosis import topics
 from triage.diagnosis.evidence import in_words, source_name
 from triage.diagnosis.notices import notice_of
 from triage.knowledge.database import Cause, Knowledge
 from triage.knowledge.notice import Notice
 from triage.knowledge.signature import GRADES, Signature
+from triage.phrases import quote
 from triage.report import Page
 
 Sections = list[tuple[str, tuple[str, ...]]]
-# What a shell prints around the words for an end: `zsh: killed     python train.py`, `Aborted (core dumped)`.
-_BY_A_SHELL = (
-    r"(?i)^(?:-?(?:ba|z|k|da)?sh: )?(?:line \d+: )?(?:\d+ )?(?P<words>\w+(?: [\w/]+){0,3}?)"
-    r"(?:: \d+)?(?: *\(core dumped\)|  +\S.*)?\.?$"
-)
-# A line that is this much more common with a cause than without it is explained by the cause's page.
-_TELLING = 5
-_LEAST_PART = 9
+# These causes stand for all that has no other: what a line names besides says more.
+_ANY_EXCEPTION = "other.python-exception"
+_GENERAL = (_ANY_EXCEPTION, "other.pytorch", "other.jax")
+# A longer list is not read.
+_MOST_LISTED = 12
 
 
 class UnknownTopic(Exception):
@@ -44,93 +39,70 @@ class UnknownTopic(Exception):
 def explain(topic: str, knowledge: Knowledge) -> Page:
     """The page for a topic; raises UnknownTopic with similar names."""
     wanted = topic.strip()
+    page = _page_of_name(wanted, knowledge) or _page_of_line(wanted, knowledge) or _page_of_words(wanted, knowledge)
+    if page is None:
+        raise UnknownTopic(topic, topics.near(wanted, knowledge))
+    return page
+
+
+def _page_of_name(wanted: str, knowledge: Knowledge) -> Page | None:
+    """The page of something that has this name."""
     if wanted in knowledge.causes:
         return _cause_page(knowledge.causes[wanted], knowledge)
     if wanted in knowledge.signatures:
         return _signature_page(knowledge.signatures[wanted])
-    family = _families(knowledge).get(wanted.lower())
-    if family:
+    if wanted in knowledge.notices:
+        return _notice_page(knowledge.notices[wanted], knowledge)
+    if family := _families(knowledge).get(wanted.lower()):
         return _family_page(wanted.lower(), family)
-    status = statuses.parse(wanted) or _from_exit_words(wanted)
-    if status is not None:
+    if status := topics.status_of(wanted):
         return _status_page(status, wanted, knowledge)
-    name = _exception_name(wanted, knowledge)
-    if name is not None:
-        return _exception_page(name, knowledge)
-    notice = knowledge.notices.get(wanted) or notice_of(wanted, knowledge)
-    if notice is not None:
+    if exception := topics.exception_of(wanted, knowledge):
+        return _exception_page(exception, knowledge)
+    if name := topics.name_of(wanted, knowledge):
+        return _page_of_sought(name, wanted, knowledge)
+    if slug := topics.cause_by_last_part(wanted, knowledge):
+        return _cause_page(knowledge.causes[slug], knowledge)
+    return None
+
+
+def _page_of_line(wanted: str, knowledge: Knowledge) -> Page | None:
+    """The page of a pasted line: what it is, else what it speaks for, else what it names."""
+    notice = notice_of(wanted, knowledge)
+    if notice and not notice.fallback:
         return _notice_page(notice, knowledge)
-    cause = _cause_of_line(wanted, knowledge)
-    if cause is not None:
-        return _cause_page(cause, knowledge)
-    raise UnknownTopic(topic, _near(wanted, knowledge))
+    causes = topics.causes_of_line(wanted, knowledge)
+    if causes and causes[0] not in _GENERAL:
+        return _cause_page(knowledge.causes[causes[0]], knowledge)
+    if status := topics.status_in_line(wanted):
+        return _status_page(status, wanted, knowledge)
+    parts = [] if causes else topics.causes_of_part(wanted, knowledge)
+    if len(parts) == 1 and parts[0] not in _GENERAL:
+        return _cause_page(knowledge.causes[parts[0]], knowledge)
+    if name := topics.name_in_line(wanted, knowledge):
+        return _page_of_sought(name, name.page or "", knowledge)
+    if causes and causes[0] != _ANY_EXCEPTION:
+        return _cause_page(knowledge.causes[causes[0]], knowledge)
+    if exception := topics.exception_in_line(wanted, knowledge):
+        return _exception_page(exception, knowledge)
+    if notice:
+        return _notice_page(notice, knowledge)
+    causes = causes or parts
+    if len(causes) == 1:
+        return _cause_page(knowledge.causes[causes[0]], knowledge)
+    return _causes_page(wanted, causes, knowledge) if causes else None
 
 
-def _cause_of_line(wanted: str, knowledge: Knowledge) -> Cause | None:
-    """The cause for which a pasted line speaks most: as it is written, in any case, or as a part of such a line."""
-    words = wanted.lower()
-    sought = [
-        (clue.p / clue.b, signature.cause, pattern)
-        for signature in knowledge.signatures.values()
-        for clue in signature.clues
-        if clue.p >= _TELLING * clue.b
-        for pattern in _log_patterns(clue)
-    ]
-    ways: tuple[Callable[[str], bool], ...] = (
-        lambda pattern: patterns.compile(pattern).search(wanted) is not None,
-        lambda pattern: patterns.compile("(?i)" + pattern).search(wanted) is not None,
-        lambda pattern: len(words) >= _LEAST_PART and words in pattern.replace("\\", "").lower(),
-    )
-    for shows in ways:
-        if shown := [(weight, cause) for weight, cause, pattern in sought if shows(pattern)]:
-            return knowledge.causes[max(shown)[1]]
-    return None
-
-
-def _log_patterns(clue: Clue) -> Iterator[str]:
-    """What a clue looks for in a log, by itself or as one of several wordings; not what it wants in a sequence."""
-    for one in (clue, *(clue.inner if clue.kind == "any" else ())):
-        if isinstance(one.sought, LogSeen):
-            yield one.sought.pattern
-
-
-def _from_exit_words(wanted: str) -> ExitStatus | None:
-    match = re.fullmatch(r"(?i)exit(?: code| status)?[ :]*([^\s:]\S*)", wanted)
-    if match:
-        return statuses.parse(match[1])
-    # `0xC0000409 subcode 7`, as WinDbg and our own reports name it; or the subcode's name.
-    match = re.fullmatch(r"(?i)([^\s,:]+)[ ,:]+(?:\(?sub-?code[ :]*)?(?:0x([0-9a-f]{1,8})|(\d{1,10}))\)?", wanted)
-    status = statuses.parse(match[1]) if match else None
-    if match and status and status.ntstatus == statuses.FAST_FAIL_STATUS:
-        return statuses.with_subcode(status, int(match[2], 16) if match[2] else int(match[3]))
-    printed = patterns.compile(_BY_A_SHELL).search(wanted)
-    return statuses.from_fast_fail(wanted) or (statuses.parse(printed["words"]) if printed else None)
-
-
-def _exception_name(wanted: str, knowledge: Knowledge) -> str | None:
-    short = wanted.rsplit(".", 1)[-1].lower()
-    for name, page in knowledge.exceptions.items():
-        also = [other.lower() for other in page.get("also") or ()]
-        if short in (name.lower(), *also) or any(" " in other and other in wanted.lower() for other in also):
-            return name
-    return None
-
-
-def _near(wanted: str, knowledge: Knowledge) -> list[str]:
-    also = [other for page in knowledge.exceptions.values() for other in page.get("also") or ()]
-    names = [
-        *knowledge.causes,
-        *knowledge.signatures,
-        *knowledge.notices,
-        *knowledge.exceptions,
-        *also,
-        *statuses.known_names(),
-    ]
-    by_lower = {name.lower(): name for name in names}
-    near = difflib.get_close_matches(wanted.lower(), list(by_lower), n=3, cutoff=0.6)
-    if not near:
-        near = [lower for lower in by_lower if len(wanted) > 3 and wanted.lower() in lower][:3]
-    return [by_lower[lower] for lower in near]
+def _page_of_words(wanted: str, knowledge: Knowledge) -> Page | None:
+    """The pages in whose titles these words stand: the page itself if it is the only one, else a list."""
+    causes, notices = topics.named_by(wanted, knowledge)
+    if not causes and not notices:
+        return None
+    if len(causes) == 1 and not notices:
+        return _cause_page(knowledge.causes[causes[0]], knowledge)
+    if len(notices) == 1 and not causes:
+        return _notice_page(knowledge.notices[notices[0]], knowledge)
+    return _list_page(wanted, causes, notices, knowledge)
 
 
 # ---------------------------------------------------------------- a status, an exception, a signature
@@ -156,6 +128,8 @@ def _status_page(status: ExitStatus, asked: str, knowledge: Knowledge) -> Page:
     if signal:
         sections.append(("note", (f"As a signal number, {status.code} is {signal}: triage explain {signal}",)))
     title = f"{status.label}  {status.name}" if status.ntstatus is not None else status.label
+    if status.signal_number and status.code not in (128 + status.signal_number, -status.signal_number):
+        title = f"exit {status.code} ({status.signal})"
     more = Command(("triage", "analyze", "LOG", "--exit-code", status.typed)) if status.is_failure else None
     return Page(title, tuple(sections), more)
 
@@ -211,6 +185,46 @@ def _exception_page(name: str, knowledge: Knowledge) -> Page:
         sections.append(("likely causes", tuple(causes)))
     _add_ending(sections, page)
     return Page(name, tuple(sections), Command(("triage", "analyze", "LOG")))
+
+
+def _page_of_sought(sought: topics.Sought, asked: str, knowledge: Knowledge) -> Page:
+    """The page of a library, a setting, an error number or a word of a failure."""
+    if sought.page is None:
+        return _cause_page(knowledge.causes[sought.cause or ""], knowledge)
+    page = knowledge.names[sought.page]
+    sections: Sections = [("means", (page["means"],))]
+    if page.get("not"):
+        sections.append(("what it is not", (page["not"],)))
+    if causes := _cause_lines(list(page.get("causes") or ()), knowledge):
+        sections.append(("causes that it has to do with", tuple(causes)))
+    _add_ending(sections, page)
+    return Page(f"{asked}  {page['title']}", tuple(sections), Command(("triage", "analyze", "LOG")))
+
+
+def _causes_page(wanted: str, slugs: list[str], knowledge: Knowledge) -> Page:
+    """The causes that print the same words, the commonest first."""
+    slugs = sorted(slugs, key=lambda slug: -knowledge.causes[slug].prior)
+    section = _first_of("printed with these causes, the commonest first", _cause_lines(slugs, knowledge))
+    return Page(f"{wanted}  {len(slugs)} causes", (section,), Command(("triage", "analyze", "LOG")))
+
+
+def _list_page(wanted: str, causes: list[str], notices: list[str], knowledge: Knowledge) -> Page:
+    """The pages whose titles have the same words."""
+    sections: Sections = []
+    if causes:
+        lines = [f"{slug}: {knowledge.causes[slug].title}" for slug in causes]
+        sections.append(_first_of("causes, the commonest first", lines))
+    if notices:
+        lines = [f"{id}: {quote(knowledge.notices[id].lines[0])}" for id in notices]
+        sections.append(_first_of("lines that frighten and end nothing", lines))
+    more = Command(("triage", "explain", (causes or notices)[0]))
+    return Page(f"{wanted}  {len(causes) + len(notices)} pages", tuple(sections), more)
+
+
+def _first_of(heading: str, lines: list[str]) -> tuple[str, tuple[str, ...]]:
+    """A section of as many lines as are read, and how many more there are."""
+    more = len(lines) - _MOST_LISTED
+    return heading, (*lines[:_MOST_LISTED], *((f"and {more} more",) if more > 0 else ()))
 
 
 def _signature_page(signature: Signature) -> Page:

@@ -136,21 +136,29 @@ def is_noise(line: str, knowledge: Knowledge) -> bool:
 
 def notice_of(line: str, knowledge: Knowledge) -> Notice | None:
     """The notice that a pasted line is, or of which it is a part."""
-    found = [n for n in knowledge.notices.values() if any(patterns.compile(one).search(line) for one in n.match)]
+    known = list(knowledge.notices.values())
+    found = [notice for notice in known if _finds(notice, line, "", knowledge)]
     found.sort(key=lambda notice: notice.fallback)
-    return found[0] if found else _asked_for(line, [n for n in knowledge.notices.values() if not n.fallback])
+    return found[0] if found else _asked_for(line, knowledge)
 
 
-def _asked_for(line: str, notices: Sequence[Notice]) -> Notice | None:
+def _finds(notice: Notice, line: str, prefix: str, knowledge: Knowledge) -> bool:
+    possible = (pattern for pattern in notice.match if knowledge.may_find(pattern, line.lower()))
+    return any(patterns.compile(prefix + pattern).search(line) for pattern in possible)
+
+
+def _asked_for(line: str, knowledge: Knowledge) -> Notice | None:
     """The notice that somebody means who types some of its words, in any case."""
+    notices = [notice for notice in knowledge.notices.values() if not notice.fallback]
     if notice := _of_fragment(line, notices):
         return notice
     words = _without_numbers(patterns.compile(_PREFIX).sub("", line).strip(" .:…\"'`")).lower()
     for notice in notices:
-        if any(patterns.compile("(?i)" + pattern).search(line) for pattern in notice.match):
+        if _finds(notice, line, "(?i)", knowledge):
             return notice
     is_of_failure = patterns.compile(FAILURE_WORDS).search(words) is not None
-    if len(words) < (_LEAST_OF_FAILURE if is_of_failure else _LEAST_ASKED):
+    # A single word of a message, such as `tensorflow`, means no message.
+    if words.isalpha() or len(words) < (_LEAST_OF_FAILURE if is_of_failure else _LEAST_ASKED):
         return None
     return next((n for n in notices if any(words in text.lower() for text in _examples(n.lines))), None)
 

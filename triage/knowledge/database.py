@@ -42,6 +42,7 @@ class Cause(NamedTuple):
 class Knowledge(NamedTuple):
     """Everything known, ours and private packs together.
 
+    `names` are the pages of libraries, settings, error numbers and words of a failure, `words` those that mean a cause.
     `literals` has every pattern that is searched for in logs; in the built index, also the literal texts each needs.
     """
 
@@ -63,6 +64,8 @@ class Knowledge(NamedTuple):
     distributions: Mapping[str, Any] = MappingProxyType({})
     parts: Mapping[str, str] = MappingProxyType({})
     notices: Mapping[str, Notice] = MappingProxyType({})
+    names: Mapping[str, Any] = MappingProxyType({})
+    words: Mapping[str, Any] = MappingProxyType({})
 
     def status_page(self, status: ExitStatus | None) -> Mapping[str, Any]:
         """The page of an exit status, or of its fast-fail subcode where there is one; empty where there is none."""
@@ -73,6 +76,11 @@ class Knowledge(NamedTuple):
             return self.statuses.get(f"{key} subcode {status.subcode}") or self.statuses.get(key) or {}
         # Exit 247 stands for a signal and still has its own page.
         return self.statuses.get(f"exit {status.code}") or self.statuses.get(status.signal or "") or {}
+
+    def may_find(self, pattern: str, text: str) -> bool:
+        """Whether a lower-case text holds, in any case, a word that the pattern needs; true where that is not known."""
+        needed = self.literals.get(pattern)
+        return not needed or any(literal.lower() in text for literal in needed)
 
 
 _NOTHING = Knowledge({}, {}, (), (), {}, {}, {}, {}, {}, "", (), (), ())
@@ -128,7 +136,7 @@ def _lay_over(below: Knowledge, pack: PackData) -> Knowledge:
     notices = _notices(pack, causes, is_private, problems)
     disabled = set(pack.tables.get("pack", {}).get("disables") or ())
     noise, pages = pack.tables.get("noise", {}), pack.tables.get("explanations", {})
-    documents = pack.tables.get("documents", {})
+    documents, names = pack.tables.get("documents", {}), pack.tables.get("names", {})
     clues = [clue for signature in own.values() for clue in (*signature.clues, *signature.against)]
     clues += [clue for claim in claims for clue in (claim.when, claim.unless) if clue]
     searched = [pattern for clue in clues for kind, pattern in patterns_of(clue) if kind == "log"]
@@ -153,6 +161,8 @@ def _lay_over(below: Knowledge, pack: PackData) -> Knowledge:
         distributions=_rows_added(below.distributions, pack.tables.get("distributions", {})),
         parts=parts,
         notices={**below.notices, **notices},
+        names={**below.names, **(names.get("pages") or {})},
+        words={**below.words, **(names.get("causes") or {})},
     )
 
 

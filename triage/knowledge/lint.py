@@ -401,18 +401,40 @@ def _table_problems(pack: PackData, knowledge: Knowledge) -> Iterator[Problem]:
                     str(file), line_of(file, (slug, "mistaken_for", neighbour)), f"unknown cause '{neighbour}'"
                 )
     yield from _stale_counts(pack, knowledge)
-    explanations = pack.tables.get("explanations", {})
-    for table in ("statuses", "exceptions"):
-        for name, page in (explanations.get(table) or {}).items():
+    for source, table in (("explanations", "statuses"), ("explanations", "exceptions"), ("names", "pages")):
+        file = directory / f"{source}.yaml"
+        for name, page in (pack.tables.get(source, {}).get(table) or {}).items():
             for slug in page.get("causes") or ():
                 if slug not in knowledge.causes:
-                    file = directory / "explanations.yaml"
                     yield Problem(str(file), line_of(file, (table, name, "causes")), f"unknown cause '{slug}'")
+    yield from _name_problems(pack, knowledge)
     for table in ("noise", "life"):
         for number, pattern in enumerate(pack.tables.get("noise", {}).get(table) or ()):
             for what, instead in pattern_problems("log", pattern):
                 file = directory / "noise.yaml"
                 yield Problem(str(file), line_of(file, (table, number)), what, instead)
+
+
+def _name_problems(pack: PackData, knowledge: Knowledge) -> Iterator[Problem]:
+    """Names of unknown causes, pages without a title or a meaning, and words that lead to two places."""
+    file = Path(pack.directory) / "names.yaml"
+    table = pack.tables.get("names", {})
+    taken: dict[str, str] = {}
+    for slug in table.get("causes") or {}:
+        if slug not in knowledge.causes:
+            yield Problem(str(file), line_of(file, ("causes", slug)), f"unknown cause '{slug}'")
+    for name, page in (table.get("pages") or {}).items():
+        if missing := [key for key in ("title", "means") if not page.get(key)]:
+            what = f"'{name}' has no {missing[0]}"
+            yield Problem(str(file), line_of(file, ("pages", name)), what, f"{missing[0]}: …")
+    meant = [("causes", slug, words) for slug, words in (table.get("causes") or {}).items()]
+    meant += [("pages", name, [name, *(page.get("also") or ())]) for name, page in (table.get("pages") or {}).items()]
+    for part, leads_to, words in meant:
+        for word in words:
+            if other := taken.get(word.lower()):
+                what = f"'{word}' leads to {leads_to} and to {other}"
+                yield Problem(str(file), line_of(file, (part, leads_to)), what, "it in only one of them")
+            taken[word.lower()] = leads_to
 
 
 def _part_problems(pack: PackData, knowledge: Knowledge) -> Iterator[Problem]:

@@ -22,7 +22,18 @@ from triage.knowledge.signature import Signature
 
 SCHEMA = 1
 # Files at the top of a pack that are not signatures.
-TABLES = ("pack", CAUSES, PARTS, "noise", "explanations", "documents", "versions", "distributions", "calibration")
+TABLES = (
+    "pack",
+    CAUSES,
+    PARTS,
+    "noise",
+    "explanations",
+    "names",
+    "documents",
+    "versions",
+    "distributions",
+    "calibration",
+)
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 # A package with its extras and versions, as pip takes it.
 _REQUIREMENT = r"[A-Za-z0-9][A-Za-z0-9._-]*(?:\[[\w,-]+\])?(?:[<>=!~]=?[\w.*]+(?:,[<>=!~]=?[\w.*]+)*)?"
