@@ -23,7 +23,7 @@ class _Source(NamedTuple):
     conda: str
 
 
-# Looked up in the file lists of packages.debian.org, packages.fedoraproject.org and conda-forge on 2026-11-18.
+# Debian's names are from the file lists of Debian 12 (2026-11-18); the others are the names that they have there.
 _SOURCES = (
     _Source(r"^libGL\.so", "libgl1", "mesa-libGL", "libgl"),
     _Source(r"^libEGL\.so", "libegl1", "mesa-libEGL", "libegl"),
