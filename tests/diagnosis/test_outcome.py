@@ -195,6 +195,20 @@ def test_an_explained_line_of_level_e_is_never_something_that_failed(knowledge: 
     assert "failed" not in report.summary
 
 
+@pytest.mark.parametrize(
+    ("summary", "end"),
+    [
+        ("1 passed, 1 error in 0.02s", "died"),
+        ("1 passed, 2 failed in 3.00s", "died"),
+        ("2 passed, 1 skipped in 1s", "lived"),
+    ],
+)
+def test_tests_that_passed_beside_others_that_failed_are_no_life(summary: str, end: str, knowledge: Knowledge) -> None:
+    error = "ValueError: no shards\n" if end == "died" else ""
+    text = f"{error}========== {summary} =========="
+    assert triage.analyze(text.encode(), knowledge=knowledge).outcome.end == end
+
+
 def test_a_hang_that_a_person_tells_is_called_a_hang(knowledge: Knowledge) -> None:
     report = triage.analyze(b"Epoch 2/10\nand then it hangs forever\n", knowledge=knowledge)
     assert (report.outcome.end, report.summary) == (
