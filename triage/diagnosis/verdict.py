@@ -42,7 +42,8 @@ def verdict_of(crash: Crash, outcome: Outcome, ranking: Ranking) -> Verdict:
         return NO_CRASH
     if not ranking.named:
         return UNKNOWN
-    best = ranking.named[0][1]
+    # As the report prints it: nobody should read 0.70 beside "uncertain".
+    best = round(ranking.named[0][1], 4)
     if best >= SURE:
         return DIAGNOSED
     return UNKNOWN if ranking.unknown >= best else UNCERTAIN

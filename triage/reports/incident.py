@@ -9,7 +9,19 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from triage.chains import last_chain, nearest_own
-from triage.crash import Crash, FactName, Framework, Gap, Language, Place, ProgramSign, PythonFrame, Thread, base_name
+from triage.crash import (
+    Crash,
+    FactName,
+    Framework,
+    Gap,
+    Lacking,
+    Language,
+    Place,
+    ProgramSign,
+    PythonFrame,
+    Thread,
+    base_name,
+)
 from triage.frames import crash_frames, module_owner, name_of
 from triage.patterns import compile as pattern
 from triage.report import DIAGNOSED, NO_CRASH, UNKNOWN, Question, Report, Sign
@@ -108,6 +120,23 @@ def not_read(crash: Crash) -> list[str]:
 def unseen(report: Report) -> tuple[Gap, ...]:
     """What the inputs do not show; which part of them was not read is in `not_read`."""
     return tuple(gap for gap in report.crash.gaps if gap.why != "left-out")
+
+
+# What only a process that was killed or crashed could show.
+_OF_A_DEATH: frozenset[Lacking] = frozenset(("exit status", "native stack", "Python stack", "memory"))
+
+
+def missed(report: Report) -> tuple[Gap, ...]:
+    """What the inputs do not show and a person would miss.
+
+    An exception that is explained needs no exit status and no native stack; and where even the end is missing, asking
+    for that asks for everything else.
+    """
+    gaps = unseen(report)
+    explained = report.verdict == DIAGNOSED and only_raised(report.crash)
+    if explained or any(gap.what == "end" for gap in gaps):
+        return tuple(gap for gap in gaps if gap.what not in _OF_A_DEATH)
+    return gaps
 
 
 def hidden_log(report: Report) -> HiddenLog | None:

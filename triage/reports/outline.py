@@ -415,7 +415,7 @@ def _other_crashes(report: Report) -> list[Item]:
 def _gaps(report: Report) -> list[Item]:
     """What could not be seen; if the cause was found all the same, a screen has better use for the line."""
     priority: Priority = "full report" if report.verdict in (DIAGNOSED, NO_CRASH) else "important"
-    return [Item(gap.sentence, short=gap.label, priority=priority) for gap in incident.unseen(report)]
+    return [Item(gap.sentence, short=gap.label, priority=priority) for gap in incident.missed(report)]
 
 
 def _question(question: Question, crash: Crash) -> Item:
