@@ -15,7 +15,7 @@ from triage.diagnosis.evidence import NEARLY_ALWAYS, in_words, not_shown, shown
 from triage.diagnosis.ranking import Ranking, Scored, Term
 from triage.knowledge.claim import Claim
 from triage.knowledge.database import Knowledge
-from triage.phrases import Phrase, fill, placeholders, without_values
+from triage.phrases import Phrase, fill, without_values
 from triage.report import UNCERTAIN, UNKNOWN, Diagnosis, NearMiss, RefutedClaim, RuledOut, Verdict
 
 # People suspect only the first few of a status's usual causes.

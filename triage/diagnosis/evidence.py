@@ -58,7 +58,7 @@ def _diagnosis(rank: int, scored: Scored, share: float, crash: Crash, knowledge:
 
 
 def _title(scored: Scored, knowledge: Knowledge) -> str:
-    """The signature's; where only the way it ended fits, that says more than anybody knows, and the cause's is enough."""
+    """The signature's; where only the way it ended fits, that says more than anybody knows, and the cause's is told."""
     signature = scored.signature
     return signature.title if says_more_than_how_it_ended(scored) else knowledge.causes[signature.cause].title
 
@@ -106,7 +106,8 @@ def _against(scored: Scored, values: Mapping[str, str]) -> tuple[Evidence, ...]:
         reasons.append(Evidence(text, term.finding.place, 0.0))
     for term in scored.terms:
         if isinstance(term.finding, Absent) and term.weight <= LEAST_AGAINST and term.clue.p >= NEARLY_ALWAYS:
-            reasons.append(Evidence(not_shown(term.clue) or f"not seen: {in_words(term.clue)}", None, round(term.weight, 2)))
+            text = not_shown(term.clue) or f"not seen: {in_words(term.clue)}"
+            reasons.append(Evidence(text, None, round(term.weight, 2)))
     if scored.on_other_system:
         systems = ", ".join(scored.signature.os)
         reasons.append(Evidence(f"this cause is known on {systems} only", None, OTHER_SYSTEM))

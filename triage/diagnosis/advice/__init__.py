@@ -28,8 +28,9 @@ def holding(fixes: tuple[Fix, ...], seen: Container[str], crash: Crash) -> tuple
     """The steps that hold for this person; `seen` are the ids of the clues that were found."""
     framework = crash.program.framework if crash.program else None
     version = crash.environment.package(_PACKAGES.get(framework, framework)) if framework else None
-    person = Person(framework, version, crash.environment.os, in_own_code(crash))
-    return tuple(fix for fix in fixes if fix.audience.holds_for(person, seen))
+    language = crash.program.language if crash.program else None
+    person = Person(framework, version, crash.environment.os, in_own_code(crash), language)
+    return tuple(fix for fix in fixes if fix.holds_for(person, seen))
 
 
 def values_for(fixes: tuple[Fix, ...], caught: Mapping[str, str], crash: Crash, knowledge: Knowledge) -> dict[str, str]:
