@@ -145,7 +145,7 @@ def test_of_a_cause_for_which_only_the_end_speaks_no_more_is_told_than_its_name(
 
 
 def test_beside_what_is_found_an_unlikely_cause_for_which_only_the_end_speaks_is_not_named() -> None:
-    weak = {"id": "weak", "log": "starting", "p": 0.1, "b": 0.1}
+    weak = {"id": "weak", "log": "starting", "p": 0.3, "b": 0.05}
     signatures = {
         "a/label": signature_data(title="Label", cause="a.label", clues=[LABEL]),
         "b/end": signature_data(title="End", cause="b.end", clues=[FAULT]),

@@ -17,7 +17,9 @@ SAME_WORDS = 0.7
 RELATED_WORDS = 0.2
 # Words that any two sentences share.
 SMALL = frozenset(
-    re.findall(r"\w+", "a an and are as at be by for from if in into is it its of on or so than that the then this to with")
+    re.findall(
+        r"\w+", "a an and are as at be by for from if in into is it its of on or so than that the then this to with"
+    )
 )
 
 

@@ -71,6 +71,8 @@ def fitting_releases(environment: Environment, values: Mapping[str, str], tables
     cuda = filled.get("cuda_wanted") or (library[1] if library and library[0] == "CUDA" else None)
     if cuda:
         filled |= _driver(cuda, environment, tables)
+    elif environment.driver:
+        filled |= _driver_alone(environment.driver, environment.os, tables)
     return filled | _python(minor, build, environment, tables) | _card(minor, environment, tables)
 
 
@@ -144,6 +146,19 @@ def _driver(cuda: str, environment: Environment, tables: Tables) -> dict[str, st
         return {}  # nobody should update a driver that is new enough
     installed = f"; this machine has {have}" if have else ""
     return {"driver_minimum": minimum, "driver_advice": f"CUDA {cuda} needs driver {minimum} or newer{installed}."}
+
+
+def _driver_alone(have: str, system: str | None, tables: Tables) -> dict[str, str]:
+    """What a driver is good for, where nothing tells which CUDA the program wants."""
+    if system not in ("linux", "windows"):
+        return {}
+    rows = _rows(tables, "drivers")
+    number = next((n for n, row in enumerate(rows) if order(have) >= order(row[system])), len(rows))
+    if number == 0:
+        return {}  # nobody should update the newest
+    wants = f"CUDA {rows[number - 1]['cuda']} wants {rows[number - 1][system]} or newer"
+    serves = f"serves CUDA {rows[number]['cuda']}" if number < len(rows) else f"is too old for CUDA {rows[-1]['cuda']}"
+    return {"driver_advice": f"Update the NVIDIA driver: {have} {serves}, and {wants}."}
 
 
 def _pythons(build: Row, environment: Environment) -> tuple[str, str]:
