@@ -106,8 +106,8 @@ def _against(scored: Scored, values: Mapping[str, str]) -> tuple[Evidence, ...]:
         reasons.append(Evidence(text, term.finding.place, 0.0))
     for term in scored.terms:
         if isinstance(term.finding, Absent) and term.weight <= LEAST_AGAINST and term.clue.p >= NEARLY_ALWAYS:
-            text = not_shown(term.clue) or f"not seen: {in_words(term.clue)}"
-            reasons.append(Evidence(text, None, round(term.weight, 2)))
+            missing = not_shown(term.clue) or f"not seen: {in_words(term.clue)}"
+            reasons.append(Evidence(missing, None, round(term.weight, 2)))
     if scored.on_other_system:
         systems = ", ".join(scored.signature.os)
         reasons.append(Evidence(f"this cause is known on {systems} only", None, OTHER_SYSTEM))

@@ -22,6 +22,7 @@ Row = Mapping[str, Any]
 PLACEHOLDERS: Mapping[str, tuple[str, ...]] = {
     "tensorflow_version": (),
     "tensorflow_pin": (),
+    "tensorflow_before": (),
     "python_wanted": (),
     "python_range": (),
     "python_advice": (),
@@ -63,6 +64,7 @@ def fitting_releases(environment: Environment, values: Mapping[str, str], tables
         filled |= {
             "tensorflow_version": version,
             "tensorflow_pin": f"=={minor}.*",
+            "tensorflow_before": f"<{minor}",
             "compiler_wanted": build["compiler"],
         }
         filled |= _pins(minor, tables) | _glibc(version, minor, tables)
