@@ -190,13 +190,13 @@ def test_a_missing_cuda_library_alone_is_no_crash_and_says_what_it_costs(knowled
 
 def test_a_line_of_which_the_answer_speaks_is_not_explained_a_second_time(knowledge: Knowledge) -> None:
     lines = (
-        "2023-05-01 10:00:00.000001: I tensorflow/core/platform/cpu_feature_guard.cc:142] Your CPU supports instructions "
-        "that this TensorFlow binary was not compiled to use: AVX2 FMA",
+        "2023-05-01 10:00:00.000001: I tensorflow/core/platform/cpu_feature_guard.cc:142] Your CPU supports "
+        "instructions that this TensorFlow binary was not compiled to use: AVX2 FMA",
         "2023-05-01 10:00:00.100001: W xla/service/gpu/llvm_gpu_backend/gpu_backend_lib.cc:530] Can't find libdevice "
         "directory ${CUDA_DIR}/nvvm/libdevice. This may result in compilation or runtime failures, if the program we "
         "try to run uses routines from libdevice.",
-        "2023-05-01 10:00:00.200001: W xla/service/gpu/llvm_gpu_backend/gpu_backend_lib.cc:274] libdevice is required by "
-        "this HLO module but was not found at ./libdevice.10.bc",
+        "2023-05-01 10:00:00.200001: W xla/service/gpu/llvm_gpu_backend/gpu_backend_lib.cc:274] libdevice is required "
+        "by this HLO module but was not found at ./libdevice.10.bc",
     )
     report = triage.analyze("\n".join(lines).encode(), knowledge=knowledge)
     assert report.diagnoses[0].cause == "gpu.xla-libdevice-missing"

@@ -46,7 +46,7 @@ def _diagnosis(rank: int, scored: Scored, share: float, crash: Crash, knowledge:
         rank=rank,
         cause=signature.cause,
         signature=signature.id,
-        title=_title(scored, knowledge),
+        title=_title(scored, share, knowledge),
         # No evidence in a log makes anything certain.
         confidence=round(min(share, 0.99), 4),
         because=tuple(_because(term, values) for term in sorted(scored.hits, key=lambda term: -term.weight)),
@@ -57,10 +57,12 @@ def _diagnosis(rank: int, scored: Scored, share: float, crash: Crash, knowledge:
     )
 
 
-def _title(scored: Scored, knowledge: Knowledge) -> str:
-    """The signature's; where only the way it ended fits, that says more than anybody knows, and the cause's is told."""
+def _title(scored: Scored, share: float, knowledge: Knowledge) -> str:
+    """The signature's; in a guess for which only the end speaks, that says more than anybody knows, and the cause's is
+    told."""
     signature = scored.signature
-    return signature.title if says_more_than_how_it_ended(scored) else knowledge.causes[signature.cause].title
+    found = share >= SURE or says_more_than_how_it_ended(scored)
+    return signature.title if found else knowledge.causes[signature.cause].title
 
 
 def _caught(scored: Scored) -> dict[str, str]:
