@@ -124,6 +124,38 @@ def test_a_clue_that_is_often_missing_is_not_worth_a_line() -> None:
     assert first("label 12 of [0, 10)", clues=[LABEL, often]).against == ()
 
 
+def test_other_wordings_of_what_was_seen_do_not_speak_against_it() -> None:
+    other = {"id": "other", "log": "the same in other words", "p": 0.7, "b": 0.001, "says": "it says so"}
+    assert first("label 12 of [0, 10)", clues=[LABEL, other]).against == ()
+
+
+def test_what_is_missing_is_never_told_as_if_it_had_been_seen() -> None:
+    missing = {"id": "end", "log": "never printed", "p": 0.95, "b": 0.01, "says": "the epoch came to its end"}
+    (reason,) = first("label 12 of [0, 10)", clues=[LABEL, missing]).against
+    assert reason.text == "nothing shows that the epoch came to its end"
+
+
+FAULT = {"id": "fault", "exit": "SIGSEGV", "p": 0.9, "b": 0.3}
+
+
+def test_of_a_cause_for_which_only_the_end_speaks_no_more_is_told_than_its_name() -> None:
+    ends = {f"b/{name}": signature_data(title="One way", cause=f"b.{name}", clues=[FAULT]) for name in ("x", "y")}
+    report = diagnose(crash_of("nothing else", exit="139"), known(ends, {"b.x": 0.1, "b.y": 0.1}), version="t")
+    assert [diagnosis.title for diagnosis in report.diagnoses] == ["About b.x", "About b.y"]
+
+
+def test_beside_what_is_found_an_unlikely_cause_for_which_only_the_end_speaks_is_not_named() -> None:
+    weak = {"id": "weak", "log": "starting", "p": 0.3, "b": 0.05}
+    signatures = {
+        "a/label": signature_data(title="Label", cause="a.label", clues=[LABEL]),
+        "b/end": signature_data(title="End", cause="b.end", clues=[FAULT]),
+        "b/words": signature_data(title="Words", cause="b.words", clues=[weak]),
+    }
+    priors = {"a.label": 0.05, "b.end": 0.3, "b.words": 0.3}
+    report = diagnose(crash_of("starting", "label 12 of [0, 10)", exit="139"), known(signatures, priors), version="t")
+    assert [diagnosis.cause for diagnosis in report.diagnoses] == ["a.label", "b.words"]
+
+
 def test_a_clue_that_could_not_be_seen_is_not_listed_as_missing() -> None:
     unseen = {"id": "frame", "native": "MklConvOp", "p": 0.95}
     assert first("label 12 of [0, 10)", clues=[LABEL, unseen]).against == ()

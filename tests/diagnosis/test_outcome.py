@@ -188,6 +188,33 @@ def test_a_missing_cuda_library_alone_is_no_crash_and_says_what_it_costs(knowled
     assert report.notices[0].becomes == "gpu.cuda-library-missing"
 
 
+def test_a_line_of_which_the_answer_speaks_is_not_explained_a_second_time(knowledge: Knowledge) -> None:
+    lines = (
+        "2023-05-01 10:00:00.000001: I tensorflow/core/platform/cpu_feature_guard.cc:142] Your CPU supports "
+        "instructions that this TensorFlow binary was not compiled to use: AVX2 FMA",
+        "2023-05-01 10:00:00.100001: W xla/service/gpu/llvm_gpu_backend/gpu_backend_lib.cc:530] Can't find libdevice "
+        "directory ${CUDA_DIR}/nvvm/libdevice. This may result in compilation or runtime failures, if the program we "
+        "try to run uses routines from libdevice.",
+        "2023-05-01 10:00:00.200001: W xla/service/gpu/llvm_gpu_backend/gpu_backend_lib.cc:274] libdevice is required "
+        "by this HLO module but was not found at ./libdevice.10.bc",
+    )
+    report = triage.analyze("\n".join(lines).encode(), knowledge=knowledge)
+    assert report.diagnoses[0].cause == "gpu.xla-libdevice-missing"
+    assert [notice.place and notice.place.line for notice in report.notices] == [1]
+
+
+def test_the_title_of_a_notice_is_its_message_and_no_path(knowledge: Knowledge) -> None:
+    message = "Your CPU supports instructions that this TensorFlow binary was not compiled to use: AVX AVX2"
+    for path in (
+        "C:\\tf_jenkins\\rel-win\\windows-gpu\\PY\\36\\cpu_feature_guard.cc",
+        "tensorflow/core/cpu_feature_guard.cc",
+    ):
+        line = f"2018-04-01 10:00:00.000001: I {path}:140] {message}"
+        assert triage.analyze(line.encode(), knowledge=knowledge).notices[0].text == message
+    broken = f"M\\windows-gpu\\PY\\35\\tensorflow\\core\\platform\\cpu_feature_guard.cc:137] {message}"
+    assert triage.analyze(broken.encode(), knowledge=knowledge).notices[0].text == message
+
+
 def test_an_explained_line_of_level_e_is_never_something_that_failed(knowledge: Knowledge) -> None:
     line = "2023-10-28 03:07:22.731940: E xla/stream_executor/cuda/cuda_dnn.cc:9261] Unable to register cuDNN factory: "
     log = f"Epoch 1/2\nShards: a b c\nMore: d e\n{line}Attempting to register factory\n"

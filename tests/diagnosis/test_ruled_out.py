@@ -128,3 +128,17 @@ def test_where_nothing_died_nothing_is_ruled_out() -> None:
 def test_the_cudnn_handle_is_explained_by_the_two_versions(knowledge: Knowledge) -> None:
     report = triage.analyze(LOGS / "composed" / "cudnn-version.log", knowledge=knowledge)
     assert RuledOut("gpu.cudnn-init-memory", "its line is explained by gpu.cudnn-version-mismatch") in report.ruled_out
+
+
+def test_a_line_that_the_first_answer_takes_for_its_own_evidence_rules_nothing_out() -> None:
+    both = {**FOUND, "log": "the telling words"}
+    late = {**HALLMARK, "log": "telling words", "consequence_of": ["a.found"]}
+    signatures = {
+        "a/found": signature_data(title="Found", cause="a.found", clues=[both]),
+        "b/suspect": signature_data(title="Suspect", cause="b.suspect", clues=[late]),
+    }
+    priors = {"a.found": 0.05, "b.suspect": 0.05}
+    assert ruled_out(crash_of("the telling words"), known(signatures, priors)) == ()
+    late["log"] = "words of its own"
+    found = ruled_out(crash_of("the telling words", "words of its own"), known(signatures, priors))
+    assert found == (RuledOut("b.suspect", "its line is explained by a.found"),)

@@ -201,6 +201,7 @@ def test_a_fix_without_verify(tmp_path: Path) -> None:
         ({"own_code": "maybe"}, "'own_code' is true or false", "own_code: true"),
         ({"everybody": True}, "'for' says for whom a step holds", "{framework: pytorch"),
         ({"seen": "nowhere"}, "no clue is called 'nowhere'", "took-it"),
+        ({"language": "english"}, "unknown language 'english'", "one of python"),
     ],
 )
 def test_a_step_for_people_who_cannot_be_told(

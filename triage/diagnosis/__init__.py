@@ -10,11 +10,11 @@ from triage.diagnosis.evidence import diagnoses_of
 from triage.diagnosis.next_steps import next_steps
 from triage.diagnosis.notices import Explained
 from triage.diagnosis.outcome import outcome_of
-from triage.diagnosis.ranking import match, rank
+from triage.diagnosis.ranking import SURE, match, rank
 from triage.diagnosis.verdict import reliability_of, summary_of, topic_of, verdict_of, with_all_gaps
 from triage.frames import stack_key
 from triage.knowledge.database import Knowledge
-from triage.report import NO_CRASH, UNKNOWN, OtherCrash, Report
+from triage.report import NO_CRASH, UNKNOWN, Diagnosis, OtherCrash, Report, SeenNotice
 
 
 def diagnose(crash: Crash, knowledge: Knowledge, *, version: str, top: int = 5) -> Report:
@@ -27,7 +27,7 @@ def diagnose(crash: Crash, knowledge: Knowledge, *, version: str, top: int = 5) 
     verdict = verdict_of(crash, outcome, ranking)
     failed = verdict != NO_CRASH
     diagnoses = diagnoses_of(crash, knowledge, ranking, max(top, 1)) if failed else ()
-    notices = explained.seen if not failed or outcome.end == "not-told" else ()
+    notices = _not_told_yet(explained.seen, diagnoses) if not failed or outcome.end == "not-told" else ()
     seen = with_all_gaps(crash, outcome, knowledge)
     return Report(
         version=version,
@@ -50,6 +50,15 @@ def diagnose(crash: Crash, knowledge: Knowledge, *, version: str, top: int = 5) 
         notices=notices,
         other_crashes=tuple(_in_short(other, knowledge, version) for other in crash.others),
     )
+
+
+def _not_told_yet(notices: tuple[SeenNotice, ...], diagnoses: tuple[Diagnosis, ...]) -> tuple[SeenNotice, ...]:
+    """The notices without those whose line is evidence of the first answer, or which only say that it may come."""
+    first = diagnoses[0] if diagnoses and diagnoses[0].confidence >= SURE else None
+    if first is None:
+        return notices
+    evidence = {reason.place for reason in first.because if reason.place is not None}
+    return tuple(one for one in notices if one.becomes != first.cause and one.place not in evidence)
 
 
 def _in_short(crash: Crash, knowledge: Knowledge, version: str) -> OtherCrash:

@@ -11,11 +11,11 @@ from triage.clues.facts import Facts
 from triage.clues.findings import Absent, Hit, Unseen
 from triage.clues.interface import Clue
 from triage.crash import Crash, Observable
-from triage.diagnosis.evidence import in_words, shown
+from triage.diagnosis.evidence import NEARLY_ALWAYS, in_words, not_shown, shown
 from triage.diagnosis.ranking import Ranking, Scored, Term
 from triage.knowledge.claim import Claim
 from triage.knowledge.database import Knowledge
-from triage.phrases import Phrase, fill, placeholders, without_values
+from triage.phrases import Phrase, fill, without_values
 from triage.report import UNCERTAIN, UNKNOWN, Diagnosis, NearMiss, RefutedClaim, RuledOut, Verdict
 
 # People suspect only the first few of a status's usual causes.
@@ -25,8 +25,6 @@ _SUSPECTED = 5
 
 # A cause this likely is an alternative, not ruled out.
 STILL_POSSIBLE = 0.05
-# Only a clue that is nearly always there means something when it is missing.
-NEARLY_ALWAYS = 0.9
 _MOST_RULED_OUT = 4
 
 
@@ -35,6 +33,7 @@ def ruled_out(
 ) -> tuple[RuledOut, ...]:
     """Causes that people would suspect, and why they are out: their clue has another explanation, or is missing."""
     diagnosed = {diagnosis.cause for diagnosis in diagnoses}
+    believed = [term.finding.quote for term in ranking.causes[0][0].hits if isinstance(term.finding, Hit)]
     suspects = _suspects(crash, knowledge)
     found: dict[str, str] = {}
     for scored, share in ranking.causes:
@@ -42,7 +41,9 @@ def ruled_out(
         if cause in diagnosed or (share >= STILL_POSSIBLE and scored.hits):
             continue
         seen = cause in suspects or any(term.clue.kind != "exit" for term in (*scored.hits, *scored.explained))
-        reason = _contradiction(scored) if seen else ""
+        # What the first answer itself takes for its evidence rules nothing out: both may be said of it.
+        shared = any(_is_within(term, believed) for term in scored.explained)
+        reason = _contradiction(scored) if seen and not shared else ""
         if not reason and cause in suspects:
             others = (_contradiction(other) for other in ranking.scored if other.signature.cause == cause)
             reason = next(filter(None, others), "")
@@ -51,6 +52,10 @@ def ruled_out(
         if reason:
             found[cause] = reason
     return tuple(RuledOut(cause, because) for cause, because in list(found.items())[:_MOST_RULED_OUT])
+
+
+def _is_within(term: Term, quotes: list[str]) -> bool:
+    return isinstance(term.finding, Hit) and any(term.finding.quote in quote for quote in quotes)
 
 
 def _suspects(crash: Crash, knowledge: Knowledge) -> set[str]:
@@ -108,15 +113,8 @@ def _missing_hallmark(ranking: Ranking, cause: str) -> str:
         absent = next((term for term in hallmarks if isinstance(term.finding, Absent)), None)
         if absent is None:
             return ""
-        reasons.append(_no_sign(absent.clue))
+        reasons.append(not_shown(absent.clue) or f"there is no sign of it ({in_words(absent.clue)})")
     return reasons[0] if reasons else ""
-
-
-def _no_sign(clue: Clue) -> str:
-    """A sentence that a clue is missing, worded so that nobody reads it the other way round."""
-    if clue.says and not placeholders(clue.says):
-        return f"nothing shows that {clue.says}"
-    return f"there is no sign of it ({in_words(clue)})"
 
 
 # ---------------------------------------------------------------- came close

@@ -9,21 +9,31 @@ from triage.clues.findings import Absent, Hit
 from triage.clues.interface import Clue
 from triage.crash import Crash
 from triage.diagnosis.advice import fix_steps, holding, values_for
-from triage.diagnosis.ranking import OTHER_SYSTEM, Ranking, Scored, Term
+from triage.diagnosis.ranking import OTHER_SYSTEM, SURE, Ranking, Scored, Term, says_more_than_how_it_ended
 from triage.knowledge.database import Knowledge
 from triage.phrases import Phrase, fill, placeholders, quote
 from triage.report import Diagnosis, Evidence
 
 # A cause less likely than this is not worth naming.
 LEAST_SHARE = 0.01
+# Beside an answer that is found, one for which only the way it ended speaks must be likelier than this to be named.
+LEAST_BY_ITS_END = 0.05
 # An absence that moves the score less than this is not worth a line.
 LEAST_AGAINST = -0.4
+# Only a clue that is nearly always there speaks against a cause when it is missing; of the others, most are wordings
+# or stages of one thing, of which a log shows some.
+NEARLY_ALWAYS = 0.9
 _QUOTE_LENGTH = 160
 
 
 def diagnoses_of(crash: Crash, knowledge: Knowledge, ranking: Ranking, top: int) -> tuple[Diagnosis, ...]:
     """The named causes, most likely first."""
-    named = [(scored, share) for scored, share in ranking.named if share >= LEAST_SHARE][:top]
+    found = bool(ranking.named) and ranking.named[0][1] >= SURE
+    named = [
+        (scored, share)
+        for scored, share in ranking.named
+        if share >= (LEAST_BY_ITS_END if found and not says_more_than_how_it_ended(scored) else LEAST_SHARE)
+    ][:top]
     return tuple(_diagnosis(rank, scored, share, crash, knowledge) for rank, (scored, share) in enumerate(named, 1))
 
 
@@ -36,7 +46,7 @@ def _diagnosis(rank: int, scored: Scored, share: float, crash: Crash, knowledge:
         rank=rank,
         cause=signature.cause,
         signature=signature.id,
-        title=signature.title,
+        title=_title(scored, share, knowledge),
         # No evidence in a log makes anything certain.
         confidence=round(min(share, 0.99), 4),
         because=tuple(_because(term, values) for term in sorted(scored.hits, key=lambda term: -term.weight)),
@@ -45,6 +55,14 @@ def _diagnosis(rank: int, scored: Scored, share: float, crash: Crash, knowledge:
         grade=signature.grade,
         sources=tuple(source_name(source) for source in signature.sources),
     )
+
+
+def _title(scored: Scored, share: float, knowledge: Knowledge) -> str:
+    """The signature's; in a guess for which only the end speaks, that says more than anybody knows, and the cause's is
+    told."""
+    signature = scored.signature
+    found = share >= SURE or says_more_than_how_it_ended(scored)
+    return signature.title if found else knowledge.causes[signature.cause].title
 
 
 def _caught(scored: Scored) -> dict[str, str]:
@@ -89,12 +107,18 @@ def _against(scored: Scored, values: Mapping[str, str]) -> tuple[Evidence, ...]:
         text = Phrase.of("'", _shorten(term.finding.quote), f"' is explained by {term.explained_by}")
         reasons.append(Evidence(text, term.finding.place, 0.0))
     for term in scored.terms:
-        if isinstance(term.finding, Absent) and term.weight <= LEAST_AGAINST:
-            reasons.append(Evidence(f"not seen: {in_words(term.clue)}", None, round(term.weight, 2)))
+        if isinstance(term.finding, Absent) and term.weight <= LEAST_AGAINST and term.clue.p >= NEARLY_ALWAYS:
+            missing = not_shown(term.clue) or f"not seen: {in_words(term.clue)}"
+            reasons.append(Evidence(missing, None, round(term.weight, 2)))
     if scored.on_other_system:
         systems = ", ".join(scored.signature.os)
         reasons.append(Evidence(f"this cause is known on {systems} only", None, OTHER_SYSTEM))
     return tuple(reasons)
+
+
+def not_shown(clue: Clue) -> str | None:
+    """A sentence that a clue is missing, worded so that nobody reads it the other way round; None without words."""
+    return f"nothing shows that {clue.says}" if clue.says and not placeholders(clue.says) else None
 
 
 def in_words(clue: Clue) -> str:

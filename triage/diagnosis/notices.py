@@ -40,7 +40,10 @@ _WRAPPED = 60
 _NUMBER = r"\d+"
 # What TensorFlow, absl and glog write before a message.
 _PREFIX = (
-    r"^.{0,60}?(?:\b[IWE] [\w/\\.+-]*\.(?:cc|h|py):\d+\] |[IWE]\d{4} \d\d:\d\d:\d+\.\d+ +\d+ [\w/\\.+-]*:\d+\] )"
+    r"^.{0,60}?(?:\b[IWEF] (?:[A-Za-z]:)?[\w/\\.+-]*\.(?:cc|h|py):\d+\] "
+    r"|[IWE]\d{4} \d\d:\d\d:\d+\.\d+ +\d+ [\w/\\.+-]*:\d+\] )"
+    # the rest of a path that a console broke
+    r"|^[\w\\.+-]*\\[\w/\\.+-]*\.(?:cc|h):\d+\] "
     r"|^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[.,\d]*:? (?:[IWE] )?"
 )
 _ONLY_A_PREFIX = r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+: [IWE](?: [\w/\\.+-]*(?::\d*)?)?$"

@@ -241,6 +241,9 @@ def _audience_problems(signature: Signature) -> Iterator[_Entry]:
         audience = fix.audience
         if audience.seen is not None and audience.seen not in ids:
             yield ("fix", number, "for", "seen"), f"no clue is called '{audience.seen}'", ", ".join(sorted(ids))
+        for some in fix.unless:
+            if some.seen is not None and some.seen not in ids:
+                yield ("fix", number, "unless"), f"no clue is called '{some.seen}'", ", ".join(sorted(ids))
         if signature.framework is not None:
             continue
         texts = " ".join((fix.do, fix.otherwise or "", fix.verify, fix.if_not or "", *fix.run.values()))

@@ -77,11 +77,20 @@ _OF_AUDIENCES: dict[str, _Form] = {
     "processor": _described("The kind of processor; x86 where nothing shows it.", _one_of(signature.PROCESSORS)),
     "own_code": _described("Whether it failed in the person's own code.", {"type": "boolean"}),
     "seen": _described("A clue of this signature, or a wording of an `any`, that was found.", _TEXT),
+    "language": _described(
+        "The language of the program, or several.",
+        {"anyOf": [_one_of(crash.LANGUAGES), {"type": "array", "items": _one_of(crash.LANGUAGES), "minItems": 1}]},
+    ),
 }
+_AUDIENCE = _mapping(_OF_AUDIENCES, signature.AUDIENCE_FIELDS, minProperties=1)
 _OF_FIXES: dict[str, _Form] = {
     "for": _described(
         "For whom the step holds; for everybody where it is left out.",
-        _mapping(_OF_AUDIENCES, signature.AUDIENCE_FIELDS, minProperties=1),
+        _AUDIENCE,
+    ),
+    "unless": _described(
+        "For whom the step does not hold, because another is meant for them.",
+        {"anyOf": [_AUDIENCE, {"type": "array", "items": _AUDIENCE, "minItems": 1}]},
     ),
     "do": _described("What to do, exactly; {placeholders} are filled from named groups.", _TEXT),
     "otherwise": _described("The same advice where the placeholders cannot be filled.", _TEXT),

@@ -7,7 +7,7 @@ from triage import crash
 from triage.clues import parse_clue
 from triage.clues.interface import Clue, SignatureError
 from triage.clues.versions import in_range, range_complaints
-from triage.crash import CardMaker, Framework, Grade, Risk
+from triage.crash import LANGUAGES, CardMaker, Framework, Grade, Language, Risk
 
 GRADES: tuple[Grade, ...] = get_args(Grade)
 RISKS: tuple[Risk, ...] = get_args(Risk)
@@ -21,8 +21,8 @@ TELLS: tuple[Tells, ...] = get_args(Tells)
 # Causes that are a framework's own defect or interface: where they show is seldom telling by itself.
 _OF_FRAMEWORKS = ("native.tf-bug", "native.check-failed", "native.custom-op-", "api.", "shape.", "dtype.")
 RUN_FIELDS = (*SYSTEMS, "default", "otherwise")
-FIX_FIELDS = ("do", "for", "otherwise", "run", "risk", "verify", "if_not", "look_first")
-AUDIENCE_FIELDS = ("framework", "versions", "os", "card", "processor", "own_code", "seen")
+FIX_FIELDS = ("do", "for", "unless", "otherwise", "run", "risk", "verify", "if_not", "look_first")
+AUDIENCE_FIELDS = ("framework", "versions", "os", "card", "processor", "own_code", "seen", "language")
 CARDS: tuple[CardMaker, ...] = get_args(CardMaker)
 Processor = Literal["x86", "arm"]
 PROCESSORS: tuple[Processor, ...] = get_args(Processor)
@@ -42,6 +42,7 @@ class Person(NamedTuple):
     own_code: bool | None
     card: CardMaker = "nvidia"
     processor: Processor = "x86"
+    language: Language | None = None
 
 
 class Audience(NamedTuple):
@@ -58,12 +59,16 @@ class Audience(NamedTuple):
     seen: str | None = None
     card: CardMaker | None = None
     processor: Processor | None = None
+    languages: tuple[Language, ...] = ()
 
     def holds_for(self, person: Person, seen: Container[str]) -> bool:
         """Whether a step is for this person; `seen` are the ids of the clues that were found.
 
-        An unknown version or system rules nothing out; a framework must be shown, because most programs have none.
+        An unknown version or system rules nothing out; a framework must be shown, because most programs have none, and
+        so must a language, because most are in Python.
         """
+        if self.languages and person.language not in self.languages:
+            return False
         if self.frameworks and person.framework not in self.frameworks:
             return False
         if self.versions and person.version is not None and not in_range(person.version, self.versions):
@@ -85,7 +90,8 @@ class Fix(NamedTuple):
 
     `run` has a command per system, `default` for systems without their own, and `otherwise` without placeholders for
     when they cannot be filled. `if_not` says what it means if the step did not help. `look_first` is the reason why
-    nothing can be done before somebody has looked, for a first step that only looks.
+    nothing can be done before somebody has looked, for a first step that only looks. Those of `unless` get another step
+    in its place.
     """
 
     do: str
@@ -96,6 +102,13 @@ class Fix(NamedTuple):
     if_not: str | None = None
     audience: Audience = EVERYBODY
     look_first: str | None = None
+    unless: tuple[Audience, ...] = ()
+
+    def holds_for(self, person: Person, seen: Container[str]) -> bool:
+        """Whether this person is to be told this step; `seen` are the ids of the clues that were found."""
+        if any(one.holds_for(person, seen) for one in self.unless):
+            return False
+        return self.audience.holds_for(person, seen)
 
 
 class ExampleLog(NamedTuple):
@@ -227,6 +240,7 @@ def _fix(data: Any, path: tuple[str | int, ...]) -> Fix:
         if_not=data.get("if_not"),
         audience=_audience(data.get("for"), (*path, "for")),
         look_first=data.get("look_first"),
+        unless=_unless(data.get("unless"), (*path, "unless")),
     )
 
 
@@ -235,12 +249,16 @@ def _audience(data: Any, path: tuple[str | int, ...]) -> Audience:
         return EVERYBODY
     if not isinstance(data, Mapping) or not data or set(data) - set(AUDIENCE_FIELDS):
         instead = "{framework: pytorch, versions: '>=2.0', os: [linux], own_code: true, seen: CLUE}"
-        raise SignatureError(path, "'for' says for whom a step holds", instead)
+        what = "'for' says for whom a step holds" if path[-1] == "for" else "'unless' says for whom it does not"
+        raise SignatureError(path, what, instead)
     names, systems = _several(data.get("framework")), _several(data.get("os"))
+    spoken = _several(data.get("language"))
     frameworks = tuple(known for known in crash.FRAMEWORKS if known in names)
     if unknown := [name for name in names if name not in crash.FRAMEWORKS]:
         known = ", ".join(crash.FRAMEWORKS)
         raise SignatureError((*path, "framework"), f"unknown framework {unknown[0]!r}", f"one of {known}")
+    if unknown := [name for name in spoken if name not in LANGUAGES]:
+        raise SignatureError((*path, "language"), f"unknown language {unknown[0]!r}", "one of " + ", ".join(LANGUAGES))
     if unknown := [name for name in systems if name not in SYSTEMS]:
         raise SignatureError((*path, "os"), f"unknown system {unknown[0]!r}", "one of " + ", ".join(SYSTEMS))
     versions = data.get("versions")
@@ -266,7 +284,15 @@ def _audience(data: Any, path: tuple[str | int, ...]) -> Audience:
         None if seen is None else str(seen),
         card,
         processor,
+        tuple(known for known in LANGUAGES if known in spoken),
     )
+
+
+def _unless(data: Any, path: tuple[str | int, ...]) -> tuple[Audience, ...]:
+    """Those who are not to be told a step: some people, or a list of such."""
+    if isinstance(data, list):
+        return tuple(_audience(one, (*path, number)) for number, one in enumerate(data))
+    return () if data is None else (_audience(data, path),)
 
 
 def _several(data: Any) -> tuple[str, ...]:

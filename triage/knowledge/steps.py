@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from triage import patterns
 from triage.clues.versions import order
-from triage.crash import CardMaker, Framework
+from triage.crash import CardMaker, Framework, Language
 from triage.knowledge.signature import CARDS, PROCESSORS, SYSTEMS, Fix, Person, Processor, Signature
 
 
@@ -125,14 +125,14 @@ def first_steps(signature: Signature) -> Iterator[FirstStep]:
     """For every kind of person that `for` tells apart, the first step that holds; each step once."""
     told: set[int | None] = set()
     for person, seen in _people(signature):
-        number = next((n for n, fix in enumerate(signature.fix) if fix.audience.holds_for(person, seen)), None)
+        number = next((n for n, fix in enumerate(signature.fix) if fix.holds_for(person, seen)), None)
         if number not in told:
             told.add(number)
             yield FirstStep(number, person, seen)
 
 
 def _people(signature: Signature) -> Iterator[tuple[Person, frozenset[str]]]:
-    audiences = [fix.audience for fix in signature.fix]
+    audiences = [one for fix in signature.fix for one in (fix.audience, *fix.unless)]
     named = {name for audience in audiences for name in audience.frameworks}
     frameworks: list[Framework | None] = [*sorted(named), None]
     if signature.framework not in (None, "any"):
@@ -143,13 +143,14 @@ def _people(signature: Signature) -> Iterator[tuple[Person, frozenset[str]]]:
     systems: list[str | None] = [system for system in SYSTEMS if not signature.os or system in signature.os]
     systems = systems if any(audience.os for audience in audiences) else [None]
     whose = [None, True, False] if any(audience.own_code is not None for audience in audiences) else [None]
+    languages: list[Language | None] = [None, *sorted({name for audience in audiences for name in audience.languages})]
     clues = sorted({audience.seen for audience in audiences if audience.seen is not None})
     # Where each clue is named, at least one of them was found.
     least = 1 if {clue.id for clue in signature.clues} <= set(clues) else 0
     seen = [frozenset(some) for many in range(least, len(clues) + 1) for some in itertools.combinations(clues, many)]
     for framework in frameworks:
         ranges = [a.versions for a in audiences if a.versions and framework in a.frameworks]
-        people = itertools.product([None, *versions_around(ranges)], systems, whose, cards, processors)
+        people = itertools.product([None, *versions_around(ranges)], systems, whose, cards, processors, languages)
         for person, clue in itertools.product(people, seen):
             yield Person(framework, *person), clue
 

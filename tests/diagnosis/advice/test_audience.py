@@ -72,6 +72,20 @@ def test_a_step_for_those_whose_log_has_a_certain_line() -> None:
     assert not is_shown({"seen": "took-it"}, crash, "other")
 
 
+@pytest.mark.parametrize(("language", "shown"), [("java", True), ("python", False), (None, False)])
+def test_a_step_for_one_language_needs_that_language_to_be_shown(language: Any, shown: bool) -> None:
+    program = Program(language, None) if language else None
+    crash = Crash(processes=(Process(program=program),))
+    assert is_shown({"language": ["java", "dotnet"]}, crash) is shown
+
+
+def test_a_step_is_kept_from_those_who_get_another_in_its_place() -> None:
+    unless = [{"framework": "pytorch"}, {"seen": "took-it"}]
+    fix = parse_signature("host/one", "triage", signature_data(fix=[{**EVERYBODY, "unless": unless}])).fix
+    told = [(None, ()), ("jax", ("other",)), ("pytorch", ()), ("jax", ("took-it",))]
+    assert [len(holding(fix, seen, with_framework(name))) for name, seen in told] == [1, 1, 0, 0]
+
+
 def test_a_step_that_comes_to_the_same_as_an_earlier_one_is_told_once() -> None:
     for_one = {"do": "Take {version}.", "otherwise": "Wait.", "risk": "low", "verify": "it passes"}
     fix = parse_signature("host/one", "triage", signature_data(fix=[for_one, EVERYBODY])).fix

@@ -58,6 +58,25 @@ def test_the_name_of_a_file_gives_its_version(file: str, wanted: str) -> None:
     assert _fit(file=file)["library_wanted"] == wanted
 
 
+@pytest.mark.parametrize(
+    ("driver", "words"),
+    [
+        ("384.69", "384.69 serves CUDA 8.0, and CUDA 9.0 wants 384.81"),
+        ("340.10", "340.10 is too old for CUDA 8.0, and CUDA 8.0 wants 367.48"),
+        ("525.147.05", "525.147.05 serves CUDA 12, and CUDA 13 wants 580"),
+    ],
+)
+def test_a_driver_alone_tells_which_cuda_it_serves(driver: str, words: str) -> None:
+    assert words in _fit(os="linux", driver=driver)["driver_advice"]
+    assert "driver_advice" not in _fit(driver=driver)
+    assert "driver_advice" not in _fit(os="linux", driver="580.10")
+
+
+def test_the_release_before_is_told_of_a_release_that_the_table_knows() -> None:
+    assert _fit("1.11.0")["tensorflow_before"] == "<1.11"
+    assert "tensorflow_before" not in _fit('1.11"; rm')
+
+
 def test_a_driver_that_is_new_enough_is_not_to_be_updated() -> None:
     assert "driver_advice" not in _fit("2.15.0", os="linux", driver="535.54.03")
     assert "470.57.02" in _fit("2.15.0", os="linux", driver="470.57.02")["driver_advice"]

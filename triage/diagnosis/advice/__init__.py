@@ -36,8 +36,9 @@ def holding(fixes: tuple[Fix, ...], seen: Container[str], crash: Crash) -> tuple
         in_own_code(crash),
         environment.card_maker or "nvidia",
         "arm" if (environment.architecture or "").startswith("arm") else "x86",
+        crash.program.language if crash.program else None,
     )
-    return tuple(fix for fix in fixes if fix.audience.holds_for(person, seen))
+    return tuple(fix for fix in fixes if fix.holds_for(person, seen))
 
 
 def values_for(fixes: tuple[Fix, ...], caught: Mapping[str, str], crash: Crash, knowledge: Knowledge) -> dict[str, str]:

@@ -22,6 +22,7 @@ Row = Mapping[str, Any]
 PLACEHOLDERS: Mapping[str, tuple[str, ...]] = {
     "tensorflow_version": (),
     "tensorflow_pin": (),
+    "tensorflow_before": (),
     "python_wanted": (),
     "python_range": (),
     "python_advice": (),
@@ -70,6 +71,7 @@ def fitting_releases(
         filled |= {
             "tensorflow_version": version,
             "tensorflow_pin": f"=={minor}.*",
+            "tensorflow_before": f"<{minor}",
             "compiler_wanted": build["compiler"],
         }
         filled |= _pins(minor, tables) | _glibc(version, environment, tables)
@@ -82,6 +84,8 @@ def fitting_releases(
         cuda = of_file or environment.fact("cuda built")
     if cuda:
         filled |= _driver(cuda, environment, tables)
+    elif environment.driver:
+        filled |= _driver_alone(environment.driver, environment.os, tables)
     made_with = environment.fact("cuda built") or cuda
     if made_with:
         filled |= _ptx(environment, made_with, tables)
@@ -161,6 +165,19 @@ def _driver(cuda: str, environment: Environment, tables: Tables) -> dict[str, st
     installed = f"; this machine has {have}" if have else ""
     advice = f"Update the NVIDIA driver to {minimum} or newer, which CUDA {cuda} needs{installed}."
     return {"driver_minimum": minimum, "driver_advice": advice}
+
+
+def _driver_alone(have: str, system: str | None, tables: Tables) -> dict[str, str]:
+    """What a driver is good for, where nothing tells which CUDA the program wants."""
+    if system not in ("linux", "windows"):
+        return {}
+    rows = _rows(tables, "drivers")
+    number = next((n for n, row in enumerate(rows) if order(have) >= order(row[system])), len(rows))
+    if number == 0:
+        return {}  # nobody should update the newest
+    wants = f"CUDA {rows[number - 1]['cuda']} wants {rows[number - 1][system]} or newer"
+    serves = f"serves CUDA {rows[number]['cuda']}" if number < len(rows) else f"is too old for CUDA {rows[-1]['cuda']}"
+    return {"driver_advice": f"Update the NVIDIA driver: {have} {serves}, and {wants}."}
 
 
 def _pythons(build: Row, environment: Environment) -> tuple[str, str]:
