@@ -39,6 +39,10 @@ PLACEHOLDERS: Mapping[str, tuple[str, ...]] = {
     "card_advice": (),
     "card_pin": (),
     "library_wanted": ("file",),
+    "jax_pin": (),
+    "jaxlib_pin": (),
+    "companions_advice": (),
+    "companions_install": (),
     "fixed_advice": (),
     "fixed_pin": (),
 }
@@ -71,6 +75,7 @@ def fitting_releases(environment: Environment, values: Mapping[str, str], tables
     cuda = filled.get("cuda_wanted") or (library[1] if library and library[0] == "CUDA" else None)
     if cuda:
         filled |= _driver(cuda, environment, tables)
+    filled |= _jax(environment) | _companions(environment, tables)
     return filled | _python(minor, build, environment, tables) | _card(minor, environment, tables)
 
 
@@ -196,6 +201,33 @@ def _pins(minor: str, tables: Tables) -> dict[str, str]:
             below = f",<{row[name + '_below']}" if f"{name}_below" in row else ""
             wanted = re.sub(r",<2\.0$", "", row[name]) if below else row[name]
             filled[f"{name}_pin"] = f"{name}{wanted}{below}"
+    return filled
+
+
+def _jax(environment: Environment) -> dict[str, str]:
+    """A jaxlib for the jax that is here: the newest that is not above it, which jax takes if it is new enough."""
+    jax = environment.package("jax")
+    return {"jax_pin": f"jax=={jax}", "jaxlib_pin": f"jaxlib<={jax}"} if jax and jax.count(".") == 2 else {}
+
+
+def _companions(environment: Environment, tables: Tables) -> dict[str, str]:
+    """The torchvision and torchaudio for the torch that is here, from the index where that torch came from."""
+    torch = environment.package("torch")
+    minor = ".".join(torch.split(".")[:2]) if torch else None
+    row = next((row for row in _rows(tables, "pytorch_companions") if row["torch"] == minor), None)
+    if torch is None or row is None:
+        return {}
+    vision, audio = row["torchvision"], row["torchaudio"]
+    filled = {"companions_advice": f"torch {torch} goes with torchvision {vision} and torchaudio {audio}"}
+    built = environment.fact("cuda built")
+    # Where neither the system nor the build of torch is known, pip might fetch another build than the one of torch.
+    if built or environment.os in ("linux", "macos"):
+        index = f" --index-url https://download.pytorch.org/whl/cu{built.replace('.', '')}" if built else ""
+        pins = " ".join(f'"{pin}"' for pin in (f"torch=={torch}", f"torchvision=={vision}.*", f"torchaudio=={audio}.*"))
+        # pip leaves a build for another CUDA where it is if its number fits.
+        filled["companions_install"] = (
+            f"python -m pip uninstall -y torchvision torchaudio && python -m pip install {pins}{index}"
+        )
     return filled
 
 
