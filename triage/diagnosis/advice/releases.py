@@ -41,6 +41,8 @@ PLACEHOLDERS: Mapping[str, tuple[str, ...]] = {
     "library_wanted": ("file",),
     "jax_pin": (),
     "jaxlib_pin": (),
+    "metal_advice": (),
+    "metal_install": (),
     "companions_advice": (),
     "companions_install": (),
     "fixed_advice": (),
@@ -75,7 +77,7 @@ def fitting_releases(environment: Environment, values: Mapping[str, str], tables
     cuda = filled.get("cuda_wanted") or (library[1] if library and library[0] == "CUDA" else None)
     if cuda:
         filled |= _driver(cuda, environment, tables)
-    filled |= _jax(environment) | _companions(environment, tables)
+    filled |= _jax(environment) | _metal(environment, tables) | _companions(environment, tables)
     return filled | _python(minor, build, environment, tables) | _card(minor, environment, tables)
 
 
@@ -208,6 +210,19 @@ def _jax(environment: Environment) -> dict[str, str]:
     """A jaxlib for the jax that is here: the newest that is not above it, which jax takes if it is new enough."""
     jax = environment.package("jax")
     return {"jax_pin": f"jax=={jax}", "jaxlib_pin": f"jaxlib<={jax}"} if jax and jax.count(".") == 2 else {}
+
+
+def _metal(environment: Environment, tables: Tables) -> dict[str, str]:
+    """The JAX for which the jax-metal that is here was made, where this is another."""
+    metal, jax = environment.package("jax-metal"), environment.package("jax")
+    row = next((row for row in _rows(tables, "jax_metal") if metal and in_range(metal, f"=={row['release']}")), None)
+    if row is None or jax is None or in_range(jax, row["jax"]):
+        return {}
+    best = row["best"]
+    return {
+        "metal_advice": f"jax-metal {metal} was made for JAX {row['jax']}, and this is {jax}: take {best}.",
+        "metal_install": f'python -m pip install "jax=={best}" "jaxlib=={best}" "jax-metal=={metal}"',
+    }
 
 
 def _companions(environment: Environment, tables: Tables) -> dict[str, str]:
