@@ -75,6 +75,8 @@ def fitting_releases(environment: Environment, values: Mapping[str, str], tables
         if not _contradicts(library, build):
             filled |= _gpu(version, minor, build, environment, tables)
     cuda = filled.get("cuda_wanted") or (library[1] if library and library[0] == "CUDA" else None)
+    if cuda is None and version is None:
+        cuda = _cuda_of_pytorch(environment, tables)
     if cuda:
         filled |= _driver(cuda, environment, tables)
     filled |= _jax(environment) | _metal(environment, tables) | _companions(environment, tables)
@@ -135,6 +137,14 @@ def _gpu(version: str, minor: str, build: Row, environment: Environment, tables:
         if (row["cuda"], row["cudnn"]) == (cuda, cudnn):
             filled["gpu_install"] = row["run"]
     return filled
+
+
+def _cuda_of_pytorch(environment: Environment, tables: Tables) -> str | None:
+    """The CUDA that the torch here was built with, or that its wheel on PyPI brings."""
+    torch = environment.package("torch")
+    minor = ".".join(torch.split(".")[:2]) if torch else None
+    row = next((row for row in _rows(tables, "pytorch_builds") if row["release"] == minor), None)
+    return environment.fact("cuda built") or (row.get("cuda") if row else None)
 
 
 def _driver(cuda: str, environment: Environment, tables: Tables) -> dict[str, str]:
