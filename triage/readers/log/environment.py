@@ -70,6 +70,10 @@ _NOT_HERE = (
     r"|\b(?:works?|worked|runs?|ran|fine|well|ok|unlike|not) (?:well |fine |ok |just |only )?(?:in|on|under|with|for) "
     r"(?:my |the |a |an |google )?(?:other )?"
     r"(?:windows|linux|ubuntu|mac ?os|macos|mac|osx|wsl2?|debian|centos|colab|kaggle)\b[ \d.]*"
+    r"|\b(?:windows|linux|ubuntu|macos|mac|osx) (?:(?:runners?|machines?|builds?|ci|tests?|jobs?) )?(?:is|are) "
+    r"(?:always |still |all |just )?(?:green|fine|ok|okay|passing|good)\b"
+    # what jaxlib says to everybody who lacks AVX
+    r"|\bfrequently encountered on macos\b"
 )
 _LOOK_AT = 512 * 1024
 _OPENED = r"Successfully opened (?:dynamic|CUDA) library (?P<name>[\w.+-]+)"
