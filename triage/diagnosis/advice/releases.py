@@ -242,18 +242,18 @@ def _companions(environment: Environment, tables: Tables) -> dict[str, str]:
     row = next((row for row in _rows(tables, "pytorch_companions") if row["torch"] == minor), None)
     if torch is None or row is None:
         return {}
-    vision, audio = row["torchvision"], row["torchaudio"]
-    filled = {"companions_advice": f"torch {torch} goes with torchvision {vision} and torchaudio {audio}"}
     built = environment.fact("cuda built")
     # Where neither the system nor the build of torch is known, pip might fetch another build than the one of torch.
-    if built or environment.os in ("linux", "macos"):
-        index = f" --index-url https://download.pytorch.org/whl/cu{built.replace('.', '')}" if built else ""
-        pins = " ".join(f'"{pin}"' for pin in (f"torch=={torch}", f"torchvision=={vision}.*", f"torchaudio=={audio}.*"))
-        # pip leaves a build for another CUDA where it is if its number fits.
-        filled["companions_install"] = (
-            f"python -m pip uninstall -y torchvision torchaudio && python -m pip install {pins}{index}"
-        )
-    return filled
+    if not built and environment.os not in ("linux", "macos"):
+        return {}
+    vision, audio = row["torchvision"], row["torchaudio"]
+    index = f" --index-url https://download.pytorch.org/whl/cu{built.replace('.', '')}" if built else ""
+    pins = " ".join(f'"{pin}"' for pin in (f"torch=={torch}", f"torchvision=={vision}.*", f"torchaudio=={audio}.*"))
+    # pip leaves a build for another CUDA where it is if its number fits, so the old ones go first.
+    return {
+        "companions_advice": f"torch {torch} goes with torchvision {vision} and torchaudio {audio}",
+        "companions_install": f"python -m pip uninstall -y torchvision torchaudio && python -m pip install {pins}{index}",
+    }
 
 
 def _glibc(version: str, minor: str, tables: Tables) -> dict[str, str]:

@@ -15,6 +15,8 @@ from triage.crash import Fact, FactName, Log
 
 # How well a form knows: what was really there, what was filled in or asked for, what somebody wrote.
 _SHOWN, _FILLED_IN, _WRITTEN = range(3)
+# The build of torch itself, where those of its companions stand beside it.
+_OF_TORCH = -1
 _NUMBER = r"\d{1,3}(?:\.\d{1,4}){1,3}"
 # Packages whose versions decide something, by the names that lists and files have for them.
 _NAMES: Mapping[str, str] = {
@@ -106,6 +108,13 @@ _FORMS: tuple[_Form, ...] = (
     _Form("python", _WRITTEN, "python", r"(?i)\bpython(?: version)? ?v?(?P<version>[23]\.\d{1,2}(?:\.\d{1,2})?)\b"),
     _Form("python", _WRITTEN, "-cp", rf"-cp{_PACKED_PYTHON}-(?:cp\d+m?|abi3|none)-\w", _dotted),
     # CUDA: what the framework was built with, what is there, and the newest that the driver takes.
+    _Form(
+        "cuda built",
+        _OF_TORCH,
+        "+cu",
+        r"(?:^Name: torch\s{1,2}Version: |\btorch(?:==|[ \t]{1,60}))\d+\.\d+\.\d+\+cu(?P<packed>\d{2,3})\b",
+        _dotted,
+    ),
     _Form("cuda built", _SHOWN, "+cu", r"\+cu(?P<packed>\d{2,3})\b", _dotted),
     _Form("cuda built", _SHOWN, "used to build", rf"CUDA used to build PyTorch: (?P<version>{_NUMBER})"),
     _Form("cuda built", _SHOWN, "cuda_version", rf"['\"]cuda_version['\"]\W{{1,4}}(?P<version>{_NUMBER})"),
