@@ -250,9 +250,10 @@ def _companions(environment: Environment, tables: Tables) -> dict[str, str]:
     index = f" --index-url https://download.pytorch.org/whl/cu{built.replace('.', '')}" if built else ""
     pins = " ".join(f'"{pin}"' for pin in (f"torch=={torch}", f"torchvision=={vision}.*", f"torchaudio=={audio}.*"))
     # pip leaves a build for another CUDA where it is if its number fits, so the old ones go first.
+    remove = "python -m pip uninstall -y torchvision torchaudio"
     return {
         "companions_advice": f"torch {torch} goes with torchvision {vision} and torchaudio {audio}",
-        "companions_install": f"python -m pip uninstall -y torchvision torchaudio && python -m pip install {pins}{index}",
+        "companions_install": f"{remove} && python -m pip install {pins}{index}",
     }
 
 
