@@ -78,6 +78,8 @@ def test_a_failure_is_no_heading(line: str) -> None:
         "I got this message, and then it halted.",
         "程序运行到这里就崩溃了",
         "会一直卡在这里",
+        "训练的时候会报错",
+        "微调时报错",
     ],
 )
 def test_what_a_person_says_went_wrong(line: str) -> None:

@@ -113,6 +113,13 @@ def test_a_program_outlives_what_a_launcher_says_but_not_a_persons_word_or_a_bro
         ("Epoch 1/3\n4/4 [======] - loss: 0.5 - acc: 0.7\nEpoch 2/3\n", "sign of life"),
         ("oneDNN custom operations are on.\n", "only notices"),
         (
+            ">>> jnp.add(1, 1)\nW external/xla/xla/service/gpu/nvptx_compiler.cc:744] The NVIDIA driver's CUDA version "
+            "is 12.2 which is older than the ptxas CUDA version (12.3.107). Because the driver is older than the ptxas "
+            "version, XLA is disabling parallel compilation, which may slow down compilation.\n"
+            "Array(2, dtype=int32, weak_type=True)\n>>> jax.print_environment_info()\njax:    0.4.24\n",
+            "sign of life",
+        ),
+        (
             'Traceback (most recent call last):\n  File "t.py", line 3, in f\n    x\nKeyboardInterrupt\n',
             "stopped by hand",
         ),

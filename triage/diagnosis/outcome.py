@@ -38,14 +38,14 @@ _PRINTED = (
     r"(?:v?\d+(?:\.\d+)*[\w.+-]*(?: v?\d+\.[\w.+-]*)?|True|False|None|\[\]|\(\)|\{\}|\[?-?\d[\d., e+\]-]*)"
     r"|[*=_#-]{4,}|tf\.Tensor\(.*|<tf\.\w+.*|tensor\(.*|\[?(?:Physical|Logical)?(?:PhysicalDevice|LogicalDevice"
     r"|CpuDevice|CudaDevice)\(.*"
-    r"|array\(.*|b?'[^']*'|Hello,? .*|>>>.*|In \[\d+\]:.*|Out\[\d+\]:.*|[\w@:~/.()\\ -]{0,80}[$#%>] ?"
+    r"|(?:Device)?[Aa]rray\(.*|b?'[^']*'|Hello,? .*|>>>.*|In \[\d+\]:.*|Out\[\d+\]:.*|[\w@:~/.()\\ -]{0,80}[$#%>] ?"
     r"|PS [A-Z]:\\.*>)$"
 )
 # What stands at the end of a program that got to its end, or that waits for the next question. Only where nothing went
 # wrong above: a script may print it after a command of its own that failed.
 _RESULT = (
-    r"^(?:tf\.Tensor\(.*(?:shape|dtype)=|<tf\.\w+.*(?:shape|dtype)=|array\(|tensor\()|(?:^|[\]|:>-] ?)(?:Done"
-    r"|DONE|done)[.!]?$"
+    r"^(?:tf\.Tensor\(.*(?:shape|dtype)=|<tf\.\w+.*(?:shape|dtype)=|(?:Device)?[Aa]rray\(|tensor\()"
+    r"|(?:^|[\]|:>-] ?)(?:Done|DONE|done)[.!]?$"
     r"|\bSuccess(?:fully)?\b(?: \w+|[.!]|$)|\b[Ss]uccessfully (?:\w+ed|written|built|sent)\b|(?:^|[\]"
     r"|] ?)(?:Finished|Completed)\b"
     r"|\b(?:[Ss]aved|[Ww]rote|[Ww]ritten|[Ee]xported)\b.{0,60}\b(?:to|as|in|into)\b|\b\d+ passed\b|^All tests passed"

@@ -115,9 +115,45 @@ def test_nothing_is_made_up_for_an_unknown_release() -> None:
     assert _fit("9.9.0") == _fit() == {}
 
 
+def _with(packages: dict[str, str], **machine: object) -> dict[str, str]:
+    environment = Environment(packages=tuple(packages.items()), **machine)  # type: ignore[arg-type]
+    return fitting_releases(environment, {}, TABLES)
+
+
+def test_a_jaxlib_is_pinned_to_the_jax_that_is_here() -> None:
+    filled = _with({"jax": "0.4.20", "jaxlib": "0.4.31"})
+    assert (filled["jax_pin"], filled["jaxlib_pin"]) == ("jax==0.4.20", "jaxlib<=0.4.20")
+    assert "jax_pin" not in _with({"jaxlib": "0.4.31"})
+
+
+def test_torchvision_and_torchaudio_are_pinned_to_the_torch_that_is_here() -> None:
+    built = Fact("cuda built", "12.1", "told", None)
+    filled = _with({"torch": "2.4.0", "torchvision": "0.20.1"}, os="windows", facts=(built,))
+    assert filled["companions_advice"] == "torch 2.4.0 goes with torchvision 0.19 and torchaudio 2.4"
+    assert filled["companions_install"].endswith(
+        '"torch==2.4.0" "torchvision==0.19.*" "torchaudio==2.4.*" --index-url https://download.pytorch.org/whl/cu121'
+    )
+    # On Windows PyPI has the build for the CPU alone, so without the CUDA no command is sure.
+    assert _with({"torch": "2.4.0"}, os="windows").keys() & {"companions_advice", "companions_install"} == set()
+    assert "--index-url" not in _with({"torch": "1.13.1"}, os="linux")["companions_install"]
+    assert "companions_advice" not in _with({"torch": "0.4.1"}, os="linux")
+
+
+def test_jax_is_pinned_to_what_metal_was_made_for() -> None:
+    filled = _with({"jax-metal": "0.1.1", "jax": "0.5.2"})
+    assert filled["metal_install"] == 'python -m pip install "jax==0.5.0" "jaxlib==0.5.0" "jax-metal==0.1.1"'
+    assert "metal_install" not in _with({"jax-metal": "0.1.1", "jax": "0.5.0"})
+
+
+def test_the_driver_of_a_torch_is_that_of_its_cuda() -> None:
+    assert _with({"torch": "2.3.0"}, os="linux")["driver_minimum"] == "525.60.13"
+    assert "driver_minimum" not in _with({"torch": "1.12.0"}, os="linux")
+
+
 def test_every_placeholder_that_is_given_is_known_to_lint() -> None:
     given = _fit("1.12.0", "cudart64_90.dll", os="linux", python="3.12", gpus=("GeForce RTX 3080",))
-    assert set(given) <= set(PLACEHOLDERS)
+    other = _with({"torch": "2.4.0", "jax": "0.5.2", "jax-metal": "0.1.1"}, os="macos")
+    assert set(given) | set(other) <= set(PLACEHOLDERS)
 
 
 @pytest.mark.parametrize(

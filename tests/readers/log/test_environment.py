@@ -63,6 +63,8 @@ def _extract(*lines: str) -> Environment:
         ("OS Platform and Distribution (e.g., Linux Ubuntu 16.04): Windows 10", "windows"),
         ("**Operating system** (windows, linux, osx):", None),
         ("It works on Linux.", None),
+        ("It hangs in CI. The macOS runner is always green.", None),
+        ("This error is frequently encountered on macOS when running an x86 Python installation on ARM.", None),
         ("Epoch 1/5", None),
         ("", None),
     ],

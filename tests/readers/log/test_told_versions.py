@@ -84,6 +84,8 @@ TENSORFLOW = {
 PYTORCH = {
     "PyTorch version: 2.0.1+cu118": {"torch": "2.0.1", "cuda built": "11.8"},
     "CUDA used to build PyTorch: 12.1": {"cuda built": "12.1"},
+    "Name: torchvision\nVersion: 0.20.1\nSummary: image and video": {"torchvision": "0.20.1"},
+    "Jax-Metal - 0.1.1\nJax - 0.5.2": {"jax-metal": "0.1.1", "jax": "0.5.2"},
     "CUDA runtime version: 11.8.89": {"cuda": "11.8.89"},
     "Nvidia driver version: 525.85.12": {"driver": "525.85.12"},
     "GPU 0: NVIDIA GeForce RTX 4090": {"card": "NVIDIA GeForce RTX 4090"},

@@ -42,6 +42,12 @@ PLACEHOLDERS: Mapping[str, tuple[str, ...]] = {
     "card_advice": (),
     "card_pin": (),
     "library_wanted": ("file",),
+    "jax_pin": (),
+    "jaxlib_pin": (),
+    "metal_advice": (),
+    "metal_install": (),
+    "companions_advice": (),
+    "companions_install": (),
     "fixed_advice": (),
     "fixed_pin": (),
 }
@@ -82,10 +88,13 @@ def fitting_releases(
         cuda = filled.get("cuda_wanted") or of_file
     else:
         cuda = of_file or environment.fact("cuda built")
+    if cuda is None and version is None:
+        cuda = _cuda_of_pytorch(environment, tables)
     if cuda:
         filled |= _driver(cuda, environment, tables)
     elif environment.driver:
         filled |= _driver_alone(environment.driver, environment.os, tables)
+    filled |= _jax(environment) | _metal(environment, tables) | _companions(environment, tables)
     made_with = environment.fact("cuda built") or cuda
     if made_with:
         filled |= _ptx(environment, made_with, tables)
@@ -148,6 +157,14 @@ def _gpu(version: str, minor: str, build: Row, environment: Environment, tables:
         if (row["cuda"], row["cudnn"]) == (cuda, cudnn):
             filled["gpu_install"] = row["run"]
     return filled
+
+
+def _cuda_of_pytorch(environment: Environment, tables: Tables) -> str | None:
+    """The CUDA that the torch here was built with, or that its wheel on PyPI brings."""
+    torch = environment.package("torch")
+    minor = ".".join(torch.split(".")[:2]) if torch else None
+    row = next((row for row in _rows(tables, "pytorch_builds") if row["release"] == minor), None)
+    return environment.fact("cuda built") or (row.get("cuda") if row else None)
 
 
 def _driver(cuda: str, environment: Environment, tables: Tables) -> dict[str, str]:
@@ -231,6 +248,47 @@ def _pins(minor: str, tables: Tables) -> dict[str, str]:
             wanted = re.sub(r",<2\.0$", "", row[name]) if below else row[name]
             filled[f"{name}_pin"] = f"{name}{wanted}{below}"
     return filled
+
+
+def _jax(environment: Environment) -> dict[str, str]:
+    """A jaxlib for the jax that is here: the newest that is not above it, which jax takes if it is new enough."""
+    jax = environment.package("jax")
+    return {"jax_pin": f"jax=={jax}", "jaxlib_pin": f"jaxlib<={jax}"} if jax and jax.count(".") == 2 else {}
+
+
+def _metal(environment: Environment, tables: Tables) -> dict[str, str]:
+    """The JAX for which the jax-metal that is here was made, where this is another."""
+    metal, jax = environment.package("jax-metal"), environment.package("jax")
+    row = next((row for row in _rows(tables, "jax_metal") if metal and in_range(metal, f"=={row['release']}")), None)
+    if row is None or jax is None or in_range(jax, row["jax"]):
+        return {}
+    best = row["best"]
+    return {
+        "metal_advice": f"jax-metal {metal} was made for JAX {row['jax']}, and this is {jax}: take {best}.",
+        "metal_install": f'python -m pip install "jax=={best}" "jaxlib=={best}" "jax-metal=={metal}"',
+    }
+
+
+def _companions(environment: Environment, tables: Tables) -> dict[str, str]:
+    """The torchvision and torchaudio for the torch that is here, from the index where that torch came from."""
+    torch = environment.package("torch")
+    minor = ".".join(torch.split(".")[:2]) if torch else None
+    row = next((row for row in _rows(tables, "pytorch_companions") if row["torch"] == minor), None)
+    if torch is None or row is None:
+        return {}
+    built = environment.fact("cuda built")
+    # Where neither the system nor the build of torch is known, pip might fetch another build than the one of torch.
+    if not built and environment.os not in ("linux", "macos"):
+        return {}
+    vision, audio = row["torchvision"], row["torchaudio"]
+    index = f" --index-url https://download.pytorch.org/whl/cu{built.replace('.', '')}" if built else ""
+    pins = " ".join(f'"{pin}"' for pin in (f"torch=={torch}", f"torchvision=={vision}.*", f"torchaudio=={audio}.*"))
+    # pip leaves a build for another CUDA where it is if its number fits, so the old ones go first.
+    remove = "python -m pip uninstall -y torchvision torchaudio"
+    return {
+        "companions_advice": f"torch {torch} goes with torchvision {vision} and torchaudio {audio}",
+        "companions_install": f"{remove} && python -m pip install {pins}{index}",
+    }
 
 
 def _glibc(version: str, environment: Environment, tables: Tables) -> dict[str, str]:

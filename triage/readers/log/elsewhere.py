@@ -29,7 +29,13 @@ _WORKS_WITH = (
     rf"|\b{_SOFTWARE} ?v?\d[\d.]*(?:\+(?:[\s,)]|$)| ?(?:or (?:later|newer|above|higher)|and (?:above|newer|later)"
     r"|works|worked))"
 )
-_ELSEWHERE = rf"(?i){_FILL_INS}|{_WORKS_THERE}|{_WORKS_WITH}"
+# A runner that is green, and what jaxlib says to everybody who lacks AVX.
+_FINE_THERE = (
+    r"\b(?:windows|linux|ubuntu|macos|mac|osx) (?:(?:runners?|machines?|builds?|ci|tests?|jobs?) )?(?:is|are) "
+    r"(?:always |still |all |just )?(?:green|fine|ok|okay|passing|good)\b"
+    r"|\bfrequently encountered on macos\b"
+)
+_ELSEWHERE = rf"(?i){_FILL_INS}|{_WORKS_THERE}|{_WORKS_WITH}|{_FINE_THERE}"
 
 
 def without_elsewhere(text: str) -> str:

@@ -9,6 +9,8 @@ from triage.crash import FactName
 
 # How well a form knows: what was really there, what was filled in or asked for, what somebody wrote.
 SHOWN, FILLED_IN, WRITTEN = range(3)
+# The build of torch itself, where those of its companions stand beside it.
+_OF_TORCH = -1
 _NUMBER = r"\d{1,3}(?:\.\d{1,4}){1,3}"
 _PACKED_PYTHON = r"(?P<packed>3\d{1,2}|2[67])"
 _CARD = (
@@ -139,6 +141,13 @@ FORMS: tuple[Form, ...] = (
         r"^#{1,4} Python version\s{1,4}(?:Python ?)?(?P<version>[23]\.\d{1,2}(?:\.\d{1,2})?)\s*$",
     ),
     # CUDA: what the framework was built with, what is there, and the newest that the driver takes.
+    Form(
+        "cuda built",
+        _OF_TORCH,
+        "+cu",
+        r"(?:^Name: torch\s{1,2}Version: |\btorch(?:==|[ \t]{1,60}))\d+\.\d+\.\d+\+cu(?P<packed>\d{2,3})\b",
+        _dotted,
+    ),
     Form("cuda built", SHOWN, "+cu", r"\+cu(?P<packed>\d{2,3})\b", _dotted),
     Form("cuda built", SHOWN, "used to build", rf"CUDA used to build PyTorch: (?P<version>{_NUMBER})"),
     Form("cuda built", SHOWN, "cuda_version", rf"['\"]cuda_version['\"]\W{{1,4}}(?P<version>{_NUMBER})"),

@@ -36,7 +36,8 @@ _NAMES: Mapping[str, str] = {
 _PACKAGE = (
     r"tensorflow(?:[-_](?:gpu|cpu|intel|macos|rocm"
     r"|base|io|text|addons|probability|metal|directml(?:[-_]plugin)?))?"
-    r"|tf[-_]nightly(?:[-_]gpu)?|tf[-_]keras|keras|torch|pytorch|torchvision|jax|jaxlib|jax[-_]cuda1\d[-_]plugin"
+    r"|tf[-_]nightly(?:[-_]gpu)?|tf[-_]keras|keras|torch|pytorch|torchvision|torchaudio"
+    r"|jax|jaxlib|jax[-_]metal|jax[-_]cuda1\d[-_]plugin"
     r"|numpy|protobuf|transformers|onnxruntime(?:[-_]gpu)?|xgboost(?:[-_]cpu)?|lightgbm|opencv[-_]python"
     r"(?:[-_]headless)?|h5py|scipy|pandas|grpcio|nvidia[-_]cudnn[-_]cu1\d|nvidia[-_]cuda[-_]runtime[-_]cu1\d"
     r"|horovod|triton|ml[-_]dtypes|flax"
@@ -67,7 +68,7 @@ _LISTED: tuple[tuple[int, str, str], ...] = (
         rf"(?i)\b(?P<name>{_PACKAGE})(?:\.?__version__|(?:['’?]s)? version)\W{{0,3}}(?:\([^)\n]{{1,60}}\))?"
         rf"[\s:=*`'\"(>]{{1,12}}v?{_VERSION}",
     ),
-    (FILLED_IN, "", rf"(?i)^\W{{0,6}}(?P<name>{_PACKAGE})\*{{0,2}} ?[:=] ?[`*'\"]{{0,2}}v?{_VERSION}"),
+    (FILLED_IN, "", rf"(?i)^\W{{0,6}}(?P<name>{_PACKAGE})\*{{0,2}}(?: ?[:=] ?| - )[`*'\"]{{0,2}}v?{_VERSION}"),
     (FILLED_IN, "tensorflow:", rf"\btensorflow/(?P<name>tensorflow):{_VERSION}"),
     (FILLED_IN, "pytorch:", rf"\bpytorch/(?P<name>pytorch):{_VERSION}"),
     (FILLED_IN, ".whl", rf"(?i)\b(?P<name>{_PACKAGE})-{_VERSION}-(?:cp|py)\d[^\s]{{0,80}}\.whl"),
