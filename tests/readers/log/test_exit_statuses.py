@@ -49,6 +49,8 @@ BASH = [
 ]
 ZSH = [
     ("zsh: segmentation fault  python train.py", "SIGSEGV"),
+    ('No error at all, just "Killed" and the prompt again', "SIGKILL"),
+    ('"Killed" without any error while the model loads', "SIGKILL"),
     ("zsh: segmentation fault (core dumped)  python train.py", "SIGSEGV"),
     ("zsh: illegal hardware instruction  python train.py", "SIGILL"),
     ("zsh: bus error  python train.py", "SIGBUS"),

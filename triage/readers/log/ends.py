@@ -196,6 +196,18 @@ _EXIT_FORMS: tuple[tuple[tuple[str, ...], str, Callable[[Match, Place], ExitStat
         r"[Ii]llegal instruction|[Bb]us error|[Ff]loating point exception)(?:: \d+)?\s*$",
         _by_words,
     ),
+    # the word that a person quotes as all that was printed
+    (
+        ("Killed",),
+        r"(?:\b(?:just|only|says?|said|prints?|printed|outputs?|shows?|see|saw|message|word|with):? (?:the word )?"
+        r"[\"'`](?P<words>Killed)[.\"'`])",
+        _by_words,
+    ),
+    (
+        ("Killed",),
+        r"[\"'`](?P<words>Killed)[\"'`] (?:without|gets|is printed|is shown|appears|and nothing)\b",
+        _by_words,
+    ),
     # after the name of the program that a script, a test runner or cron puts before it
     (
         ("ault", "us error", "nstruction", "xception"),
