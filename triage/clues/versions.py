@@ -35,6 +35,30 @@ def in_range(version: str, wanted: str) -> bool:
     return True
 
 
+def is_possible(*ranges: str) -> bool:
+    """Whether there is a version that is in all of these ranges."""
+    lows: list[tuple[int, ...]] = []
+    highs: list[tuple[int, ...]] = []
+    for term in ",".join(filter(None, ranges)).split(","):
+        if (match := re.fullmatch(_TERM, term)) is None:
+            continue
+        operator, bound = match[1], _parts(match[2])
+        # Behind the numbers: whether it is the version itself or what comes right after it.
+        at, after = (*_padded(bound), 0), (*_padded(bound), 1)
+        if operator == "==":
+            lows.append(at)
+            highs.append((*_padded((*bound[:-1], bound[-1] + 1)), 0))
+        elif operator[0] == ">":
+            lows.append(at if operator == ">=" else after)
+        else:
+            highs.append(at if operator == "<" else after)
+    return not lows or not highs or max(lows) < min(highs)
+
+
+def _padded(version: tuple[int, ...]) -> tuple[int, ...]:
+    return (*version, 0, 0, 0, 0)[:4]
+
+
 def range_complaints(*ranges: str | None) -> Iterator[Complaint]:
     """What lint says about texts that are not ranges."""
     for wanted in filter(None, ranges):

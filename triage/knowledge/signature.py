@@ -6,7 +6,7 @@ from typing import Any, Literal, NamedTuple, get_args
 from triage import crash
 from triage.clues import parse_clue
 from triage.clues.interface import Clue, SignatureError
-from triage.clues.versions import in_range, range_complaints
+from triage.clues.versions import in_range, is_possible, range_complaints
 from triage.crash import CardMaker, Framework, Grade, Risk
 
 GRADES: tuple[Grade, ...] = get_args(Grade)
@@ -33,7 +33,8 @@ FIELDS = (*REQUIRED, "applies", "tells", "against", "confirm", "note")
 class Person(NamedTuple):
     """What is known of the person with the crash; None where it is not.
 
-    Where nothing shows the card and the processor, they are what most people have.
+    `within` is a range in which the version is, where the text shows no more than that. Where nothing shows the card
+    and the processor, they are what most people have.
     """
 
     framework: Framework | None
@@ -42,6 +43,7 @@ class Person(NamedTuple):
     own_code: bool | None
     card: CardMaker = "nvidia"
     processor: Processor = "x86"
+    within: str | None = None
 
 
 class Audience(NamedTuple):
@@ -67,6 +69,8 @@ class Audience(NamedTuple):
         if self.frameworks and person.framework not in self.frameworks:
             return False
         if self.versions and person.version is not None and not in_range(person.version, self.versions):
+            return False
+        if self.versions and person.version is None and person.within and not is_possible(person.within, self.versions):
             return False
         if self.os and person.os and person.os not in self.os:
             return False

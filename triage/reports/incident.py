@@ -410,7 +410,8 @@ def _own_frame(crash: Crash) -> PythonFrame | None:
     Of linked exceptions the root decides; where it was raised among frames of a package alone, the one that it became.
     """
     for thread in crash.threads:
-        if thread.python_stack:
+        # Beside an exception the stack of a thread that did not crash is that of something else.
+        if thread.python_stack and (thread.crashed or crash.hung or not crash.exceptions):
             return _nearest(thread.python_stack)
     chain = last_chain(crash)
     stacks = [error.frames for error in chain.links[chain.at :]] if chain else []

@@ -9,6 +9,7 @@ import re
 from collections.abc import Container, Mapping
 
 from triage.chains import in_own_code
+from triage.clues.versions import is_possible
 from triage.crash import Crash, cmd_settings
 from triage.diagnosis.advice.arithmetic import calculate
 from triage.diagnosis.advice.launch import Launch, launch_of, with_program
@@ -27,15 +28,18 @@ _A_WORD = r"[A-Za-z0-9_][\w.+-]*"
 def holding(fixes: tuple[Fix, ...], seen: Container[str], crash: Crash) -> tuple[Fix, ...]:
     """The steps that hold for this person; `seen` are the ids of the clues that were found."""
     framework = crash.program.framework if crash.program else None
-    version = crash.environment.package(_PACKAGES.get(framework, framework)) if framework else None
     environment = crash.environment
+    package = _PACKAGES.get(framework, framework) if framework else None
+    implied = [releases for name, releases in environment.implied if name == package]
     person = Person(
         framework,
-        version,
+        environment.package(package) if package else None,
         environment.os,
         in_own_code(crash),
         environment.card_maker or "nvidia",
         "arm" if (environment.architecture or "").startswith("arm") else "x86",
+        # Several inputs that contradict each other show nothing.
+        ",".join(implied) if is_possible(*implied) else None,
     )
     return tuple(fix for fix in fixes if fix.audience.holds_for(person, seen))
 

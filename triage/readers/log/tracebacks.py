@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from os.path import commonprefix
-
 from triage import digits
 from triage.crash import Link, Log, PythonException, PythonFrame, Thread
 from triage.patterns import compile as pattern
@@ -85,7 +83,7 @@ def extract(log: Log) -> tuple[PythonException, ...]:
 
 def cut_off(log: Log) -> tuple[Thread, ...]:
     """The stack of a traceback whose last line is missing: nothing tells what was raised, or whether that ended it."""
-    if 'File "' not in log.text:
+    if 'File "' not in log.text and _START not in log.text:
         return ()
     return _read(log).unfinished
 
@@ -208,8 +206,11 @@ class _Reading:
         """The text is over; a notebook's heading stands for an exception whose last line was cut off."""
         self._finish()
         if self._headed is not None:
-            self._name_headed()
-        self._leave()
+            name, offset = self._headed
+            stack = tuple(reversed(self._frames or ()))
+            self._found.append(PythonException(name, "", "", stack, self._link, self._log.place(offset), offset))
+        else:
+            self._leave()
 
     @property
     def exceptions(self) -> tuple[PythonException, ...]:
@@ -236,13 +237,6 @@ class _Reading:
             self._cut_off.append((self._has_header, Thread(python_stack=stack, place=self._log.place(self._starts_at))))
         self._frames = None
 
-    def _name_headed(self) -> None:
-        """Take the exception that a notebook named above the frames, and of which no more is told."""
-        name, offset = self._headed or ("", 0)
-        stack = tuple(reversed(self._frames or ()))
-        self._found.append(PythonException(name, "", "", stack, self._link, self._log.place(offset), offset))
-        self._link = self._frames = self._headed = None
-
     def _begin(self, line: str, offset: int) -> None:
         self._leave()
         found = self._found
@@ -257,9 +251,9 @@ class _Reading:
 
     def _name(self, last: tuple[str, str], frames: list[PythonFrame], offset: int) -> None:
         if self._headed is not None and self._headed[0] != last[0].rsplit(".", 1)[-1]:
-            # The frames are of the exception that was named above them; the end of it and what followed is cut out.
-            self._name_headed()
-            frames, self._link = [], "context"
+            # The frames are those of the exception that was named above them, whose end was cut out.
+            self._leave()
+            frames = []
         by_raise = None if self._code is None else self._code.startswith("raise")
         stack = tuple(reversed(frames))
         error = PythonException(last[0], "", "", stack, self._link, self._log.place(offset), offset, by_raise)
@@ -351,7 +345,9 @@ def _common_indent(log: Log) -> str:
     for _, line in log.lines():
         if line.strip():
             own = line[: len(line) - len(line.lstrip())]
-            common = own if common is None else commonprefix((common, own))
+            while common is not None and not own.startswith(common):
+                common = common[:-1]
+            common = own if common is None else common
             if not common:
                 return ""
     return common if common and (len(common) >= _A_BLOCK or "\t" in common) else ""
@@ -471,9 +467,9 @@ def _last_line(line: str, *, in_traceback: bool) -> tuple[str, str] | None:
     if _NOT_IMPORTED in line and (handler := pattern(_LAMBDA_LINE).search(line)):
         text = handler["message"].strip()
         return "ModuleNotFoundError" if text.startswith("No module named") else "ImportError", text
-    if in_traceback and (line[:1].isalpha() or line.startswith("_")):
-        if match := pattern(_ANY_LAST_LINE).match(line):
-            return (match[1], match[2] or "") if match[1].upper() not in _LEVELS else None
+    begins_a_name = line[:1].isalpha() or line.startswith("_")
+    if in_traceback and begins_a_name and (match := pattern(_ANY_LAST_LINE).match(line)):
+        return (match[1], match[2] or "") if match[1].upper() not in _LEVELS else None
     if not any(word in line for word in _ENDINGS):
         return None
     match = pattern(_LAST_LINE).match(line)
@@ -497,7 +493,9 @@ def _frame_inside(line: str) -> PythonFrame | None:
 
 def _python_frame(file: str, line: str | None, function: str | None) -> PythonFrame:
     # AutoGraph marks the functions that it converted with a star.
-    return PythonFrame(file, digits.whole(line), (function or "<module>").removesuffix("*").rstrip())
+    # A notebook writes the parameters behind the name.
+    name = (function or "<module>").split("(", 1)[0].removesuffix("*").rstrip()
+    return PythonFrame(file, digits.whole(line), name or "<module>")
 
 
 def _gist(message: str) -> str:
