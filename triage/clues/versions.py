@@ -76,5 +76,5 @@ def order(version: str) -> tuple[int, ...]:
 
 def _parts(version: str) -> tuple[int, ...]:
     """The numbers of a version; empty if one of them is too long for a release."""
-    parts = [digits.whole(part) for part in re.findall(r"\d+", version.split("rc")[0])[:4]]
+    parts = [digits.whole(part) for part in re.findall(r"\d+", re.split("rc|[-.]?dev", version)[0])[:4]]
     return tuple(part for part in parts if part is not None) if None not in parts else ()

@@ -9,9 +9,22 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from triage.chains import last_chain, nearest_own
-from triage.crash import Crash, FactName, Framework, Gap, Language, Place, ProgramSign, PythonFrame, Thread, base_name
+from triage.crash import (
+    FRAMEWORKS,
+    Crash,
+    FactName,
+    Framework,
+    Gap,
+    Language,
+    Place,
+    ProgramSign,
+    PythonFrame,
+    Thread,
+    base_name,
+)
 from triage.frames import crash_frames, module_owner, name_of
 from triage.patterns import compile as pattern
+from triage.programs import framework_of_package
 from triage.report import DIAGNOSED, NO_CRASH, UNKNOWN, Question, Report, Sign
 
 _NATIVE_FRAMES = 3
@@ -320,9 +333,14 @@ def odd(crash: Crash) -> tuple[str, ...]:
 
 
 def system(crash: Crash) -> str | None:
-    """Which system it was, with its build if that is known."""
+    """Which system it was, with its release or build if that is known."""
     environment = crash.environment
     name = _SYSTEMS.get(environment.os or "", environment.os)
+    release = environment.fact("system version")
+    if name and release and (environment.os == "linux") != release.startswith(("Windows", "mac", "Mac")):
+        name = release if release.startswith(name) or environment.os == "linux" else name
+    if environment.os == "linux" and (inside := environment.fact("container")) and inside.startswith("WSL"):
+        name = f"Linux in {inside}"
     return " ".join(filter(None, (name, environment.os_version, environment.architecture))) or None
 
 
@@ -346,10 +364,20 @@ def program_place(crash: Crash) -> Place | None:
 
 
 def framework(crash: Crash) -> str | None:
-    """The framework with its version; one that is installed but was not in the process has nothing to do with it."""
+    """The framework with its version; one that is installed but was not in the process has nothing to do with it.
+
+    Where a text shows a program with several, all that it tells the version of.
+    """
     name = crash.program.framework if crash.program else None
-    version = crash.environment.package(_PACKAGES.get(name, name)) if name else None
-    return f"{FRAMEWORK_NAMES[name]} {version}" if name and version else None
+    names = (name,) if name else FRAMEWORKS if _imports_several(crash) else ()
+    versions = ((name, crash.environment.package(_PACKAGES.get(name, name))) for name in names)
+    return ", ".join(f"{FRAMEWORK_NAMES[name]} {version}" for name, version in versions if version) or None
+
+
+def _imports_several(crash: Crash) -> bool:
+    """Whether the text shows a program that imports several frameworks, so that it is not known to be one's own."""
+    imported = {framework_of_package(module) for one in crash.imports for module in one.modules}
+    return len(imported - {None}) > 1
 
 
 def other_packages(crash: Crash) -> list[str]:

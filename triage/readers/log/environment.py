@@ -22,7 +22,7 @@ _SYSTEMS: tuple[tuple[OS, str], ...] = (
         r"|\] on win32\b|\bplatform win32\b|\bDLLs?\b|\b(?i:on|under|using|my) [Ww]indows\b"
         # what its own parts and its debuggers say, and TensorFlow's files for it
         r"|\bplatform[/\\]windows[/\\]|(?:^|[\s:])\.\\tensorflow[/\\]|\bMicrosoft C\+\+ exception\b|\bBUGCHECK_CODE\b"
-        r"|\bAccess violation (?:reading|writing|executing) location\b",
+        r"|\bAccess violation (?:reading|writing|executing) location\b|\bcuda_[\d._]+_win(?:10|dows)\b",
     ),
     (
         "macos",
