@@ -150,7 +150,14 @@ def died(crash: Crash) -> str | None:
     if crash.exit and crash.exit.is_failure:
         return _who(crash) + crash.exit.label + at
     chain = last_chain(crash)
-    return chain.root.short_type + at if chain else None
+    return chain.root.short_type + at if chain and not _ended_by_a_check(crash) else None
+
+
+def _ended_by_a_check(crash: Crash) -> bool:
+    """Whether a fatal line ended it, and the exceptions were only printed or stand above."""
+    fatal = [record.offset for record in crash.records if record.severity == "F"]
+    only_printed = not any(error.frames for error in crash.exceptions)
+    return bool(fatal) and (only_printed or fatal[-1] > max(error.offset for error in crash.exceptions))
 
 
 def raised(crash: Crash) -> list[str]:

@@ -81,7 +81,10 @@ _INSTALLED = r"^Successfully installed (?P<all>[^\n]+)$"
 # TensorFlow's own: the version of its repository and its version, as the issue form asks for them.
 # Builds that do not come from that repository say "unknown".
 _GIT = rf"(?:\bv\d\.\d{{1,2}}\.\d{{1,2}}(?:-rc\d)?-\d+-g[0-9a-f]{{7,12}}\W{{1,6}}|^unknown ){_VERSION}"
-_SHORT = r"\b(?:TF|tf)(?:[-_ ]?(?:GPU|gpu|CPU|cpu))?(?: ?version)?(?:==|: ?| )?v?(?P<version>[12]\.\d{1,2}(?:\.\d{1,2})?)\b"
+_SHORT = (
+    r"\b(?:TF|tf)(?:[-_ ]?(?:GPU|gpu|CPU|cpu))?(?: ?version)?"
+    r"(?:==|: ?| )?v?(?P<version>[12]\.\d{1,2}(?:\.\d{1,2})?)\b"
+)
 _ALIASES = {"tf": "tensorflow", "np": "numpy", "torch": "torch", "jax": "jax", "keras": "keras"}
 _ASKED = (
     r"\b(?P<name>tf|np|torch|jax|keras|tensorflow|numpy)\.(?:__version__|version\.VERSION)\)?[^\n]{0,20}\n"
