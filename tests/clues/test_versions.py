@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from triage.clues.versions import in_range, is_possible
+from triage.clues.versions import in_range
+from triage.ranges import is_possible
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,9 @@ from typing import Any, Literal, NamedTuple, get_args
 from triage import crash
 from triage.clues import parse_clue
 from triage.clues.interface import Clue, SignatureError
-from triage.clues.versions import in_range, is_possible, range_complaints
+from triage.clues.versions import in_range, range_complaints
 from triage.crash import CardMaker, Framework, Grade, Risk
+from triage.ranges import is_possible
 
 GRADES: tuple[Grade, ...] = get_args(Grade)
 RISKS: tuple[Risk, ...] = get_args(Risk)

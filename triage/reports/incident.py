@@ -24,7 +24,6 @@ from triage.crash import (
 )
 from triage.frames import crash_frames, module_owner, name_of
 from triage.patterns import compile as pattern
-from triage.programs import framework_of_package
 from triage.report import DIAGNOSED, NO_CRASH, UNKNOWN, Question, Report, Sign
 
 _NATIVE_FRAMES = 3
@@ -383,7 +382,7 @@ def framework(crash: Crash) -> str | None:
 
 def _imports_several(crash: Crash) -> bool:
     """Whether the text shows a program that imports several frameworks, so that it is not known to be one's own."""
-    imported = {framework_of_package(module) for one in crash.imports for module in one.modules}
+    imported = {_PART_OF.get(module) for one in crash.imports for module in one.modules}
     return len(imported - {None}) > 1
 
 

@@ -7,7 +7,8 @@ import yaml
 from conftest import REPOSITORY
 
 import triage
-from triage.clues.versions import is_possible, order
+from triage.clues.versions import order
+from triage.ranges import is_possible
 from triage.readers.log.implied import _BY_PYTHON, tensorflow_releases
 
 

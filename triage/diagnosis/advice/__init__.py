@@ -9,13 +9,13 @@ import re
 from collections.abc import Container, Mapping
 
 from triage.chains import in_own_code
-from triage.clues.versions import is_possible
 from triage.crash import Crash, cmd_settings
 from triage.diagnosis.advice.arithmetic import calculate
 from triage.diagnosis.advice.launch import Launch, launch_of, with_program
 from triage.knowledge.database import Knowledge
 from triage.knowledge.signature import Fix, Person
 from triage.phrases import Phrase, fill, placeholders, quoting
+from triage.ranges import is_possible
 from triage.report import FixStep
 
 # Assignments before a command, as POSIX shells take them: NAME=value NAME=value command.

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from triage import digits
-from triage.clues.versions import is_possible
 from triage.patterns import compile as pattern
+from triage.ranges import is_possible
 
 
 class _Sign(NamedTuple):

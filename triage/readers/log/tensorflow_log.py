@@ -22,7 +22,7 @@ _MOST = 2500
 
 def records(log: Log) -> tuple[LogRecord, ...]:
     """The warnings, errors and fatal lines (information lines are left to the signatures' patterns)."""
-    if "] " not in log.text and ".cc:" not in log.text:
+    if not any(mark in log.text for mark in ("] ", ".cc:", ": F ")):
         return ()
     # The first records show what started it and the last one what ended it; in a flood the middle goes.
     found: list[LogRecord] = []

@@ -26,7 +26,7 @@ _SIGNAL = r"(?:received signal|[Tt]erminated with signal) (?P<signal>SIG[A-Z]{2,
 
 # A process that ends itself: the signal is an argument of the innermost frame, or that is below abort.
 _RAISED = (
-    r"^[ \t]{0,4}#0 [^\n]*\b(?:raise|gsignal|pthread_kill\w*) \([^\n)]*\bsig(?:no)?=(?:sig(?:no)?@entry=)?"
+    r"^[ \t]{0,4}#0 [^\n]*(?:\b|_)(?:raise|gsignal|pthread_kill\w*) \([^\n)]*\bsig(?:no)?=(?:sig(?:no)?@entry=)?"
     r"(?P<number>\d{1,2})\b"
 )
 _SENDS = r"^_*(?:GI_+)?(?:raise|gsignal|pthread_kill\w*)$"
