@@ -6,7 +6,7 @@ import re
 
 from triage import digits
 
-TERM = r"\s*(>=|<=|==|<|>)\s*([\d.]+)\s*"
+_TERM = r"\s*(>=|<=|==|<|>)\s*([\d.]+)\s*"
 
 
 def parts_of(version: str) -> tuple[int, ...]:
@@ -15,16 +15,17 @@ def parts_of(version: str) -> tuple[int, ...]:
     return tuple(part for part in parts if part is not None) if None not in parts else ()
 
 
+def terms_of(wanted: str) -> list[tuple[str, tuple[int, ...]]] | None:
+    """Each operator of a range with its bound; None for a text that is no range."""
+    terms = [re.fullmatch(_TERM, term) for term in wanted.split(",")]
+    return [(match[1], parts_of(match[2])) for match in terms if match] if all(terms) else None
+
+
 def is_possible(*ranges: str) -> bool:
     """Whether there is a version that is in all of these ranges."""
     lows: list[tuple[int, ...]] = []
     highs: list[tuple[int, ...]] = []
-    for term in ",".join(filter(None, ranges)).split(","):
-        match = re.fullmatch(TERM, term)
-        bound = parts_of(match[2]) if match else ()
-        if match is None or not bound:
-            continue
-        operator = match[1]
+    for operator, bound in (term for one in ranges for term in terms_of(one) or () if term[1]):
         # Behind the numbers: whether it is the version itself or what comes right after it.
         at, after = (*_padded(bound), 0), (*_padded(bound), 1)
         if operator == "==":

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from triage.clues.interface import Complaint
-from triage.ranges import TERM, parts_of
+from triage.ranges import parts_of, terms_of
 
 
 def in_range(version: str, wanted: str) -> bool:
@@ -14,11 +13,8 @@ def in_range(version: str, wanted: str) -> bool:
     have = parts_of(version)
     if not have:
         return False
-    for term in wanted.split(","):
-        match = re.fullmatch(TERM, term)
-        if match is None:
-            return False
-        operator, bound = match[1], parts_of(match[2])
+    terms = terms_of(wanted)
+    for operator, bound in terms or ():
         width = max(len(have), len(bound))
         left, right = have + (0,) * (width - len(have)), bound + (0,) * (width - len(bound))
         holds = {
@@ -30,13 +26,13 @@ def in_range(version: str, wanted: str) -> bool:
         }[operator]
         if not holds:
             return False
-    return True
+    return terms is not None
 
 
 def range_complaints(*ranges: str | None) -> Iterator[Complaint]:
     """What lint says about texts that are not ranges."""
     for wanted in filter(None, ranges):
-        if not all(re.fullmatch(TERM, term) for term in wanted.split(",")):
+        if terms_of(wanted) is None:
             yield (), f"'{wanted}' is not a version range", "'>=2.16' or '>=8.3,<9'"
 
 
