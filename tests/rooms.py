@@ -24,9 +24,10 @@ ROOMS: dict[str, set[str]] = {
     "status": {"crash", "status_tables"},
     "instructions": {"crash"},
     "patterns": set(),
-    # small tools that several rooms share: numbers from outside with a bound, text in which the input's own words stay
-    # apart from ours, whose words a line is, the sentence for a bug of ours
+    # small tools that several rooms share: numbers from outside with a bound, ranges of versions, text in which the
+    # input's own words stay apart from ours, whose words a line is, the sentence for a bug of ours
     "digits": set(),
+    "ranges": set(),
     "phrases": set(),
     "prose": {"patterns"},
     "defects": set(),
@@ -52,12 +53,24 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
     "frames": {"patterns": "names of functions and paths come from outside"},
     "programs": {"patterns": "names of libraries, functions and files come from outside"},
     "instructions": {"patterns": "a disassembled instruction is text from outside"},
+    "ranges": {"digits": "versions come from outside"},
     "phrases": {"patterns": "the input's own words are text from outside"},
     "stacks": {"digits": "gdb and cores hold numbers from outside"},
-    "readers": {"digits": "logs and dumps hold numbers from outside"},
+    "readers": {
+        "digits": "logs and dumps hold numbers from outside",
+        "ranges": "a text may show no more of a version than a range",
+    },
     "capture": {"digits": "/proc and kernel logs hold numbers from outside"},
-    "clues": {"digits": "groups of patterns hold numbers from outside", "phrases": "a hit quotes the input"},
-    "diagnosis": {"digits": "groups of patterns hold numbers from outside", "phrases": "evidence quotes the input"},
+    "clues": {
+        "phrases": "a hit quotes the input",
+        "ranges": "clues ask for versions",
+    },
+    "knowledge": {"ranges": "a step may hold for some versions only"},
+    "diagnosis": {
+        "digits": "groups of patterns hold numbers from outside",
+        "phrases": "evidence quotes the input",
+        "ranges": "of several inputs the ranges must fit each other",
+    },
     "redaction": {"phrases": "only the input's own words are redacted"},
     LIBRARY: {"defects": "a bug in a reader or in the hook must not take the report with it"},
     "maintain": {

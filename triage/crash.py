@@ -540,6 +540,7 @@ class Environment(NamedTuple):
     `card_maker` is told by names, tools and errors; None also where the text speaks of both.
     `os_version` is the build of the system, `architecture` that of the program: x64, x86, arm64, arm.
     `providers` provide the modules that the program did not find, or the packages that these should be part of.
+    `implied` are ranges of versions that files and words show of packages; where a version is known, it counts.
     """
 
     os: OS | None = None
@@ -559,6 +560,7 @@ class Environment(NamedTuple):
     architecture: str | None = None
     cpu: str | None = None
     providers: Annotated[tuple[Provider, ...], _each_once] = ()
+    implied: Annotated[tuple[tuple[str, str], ...], _each_once] = ()
     facts: Annotated[tuple[Fact, ...], _best_known] = ()
 
     def fact(self, name: FactName) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from triage.clues.versions import in_range
+from triage.ranges import is_possible
 
 
 @pytest.mark.parametrize(
@@ -57,3 +58,23 @@ def test_nothing_is_in_a_range_that_cannot_be_read(wanted: str) -> None:
 )
 def test_a_version_without_a_number_is_in_no_range(version: str, wanted: str) -> None:
     assert not in_range(version, wanted)
+
+
+@pytest.mark.parametrize(
+    ("ranges", "possible"),
+    [
+        ((), True),
+        (("",), True),
+        (("<2",), True),
+        (("<2", ">=2"), False),
+        (("<=2", ">=2"), True),
+        (("<2", ">1.15"), True),
+        (("<2.2,>=1.15", ">=2"), True),
+        (("==2.16", "<2.16"), False),
+        (("==2.16", ">=2.16.1"), True),
+        (("==2.16", ">=2.17"), False),
+        (("<=2", ">2"), False),
+    ],
+)
+def test_whether_any_version_is_in_several_ranges(ranges: tuple[str, ...], possible: bool) -> None:
+    assert is_possible(*ranges) is possible

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
-from triage import digits
 from triage.clues.interface import Complaint
-
-_TERM = r"\s*(>=|<=|==|<|>)\s*([\d.]+)\s*"
+from triage.ranges import parts_of, terms_of
 
 
 def in_range(version: str, wanted: str) -> bool:
     """Whether a version is in a range; `==` compares only as many parts as the range has."""
-    have = _parts(version)
+    have = parts_of(version)
     if not have:
         return False
-    for term in wanted.split(","):
-        match = re.fullmatch(_TERM, term)
-        if match is None:
-            return False
-        operator, bound = match[1], _parts(match[2])
+    terms = terms_of(wanted)
+    for operator, bound in terms or ():
         width = max(len(have), len(bound))
         left, right = have + (0,) * (width - len(have)), bound + (0,) * (width - len(bound))
         holds = {
@@ -32,25 +26,19 @@ def in_range(version: str, wanted: str) -> bool:
         }[operator]
         if not holds:
             return False
-    return True
+    return terms is not None
 
 
 def range_complaints(*ranges: str | None) -> Iterator[Complaint]:
     """What lint says about texts that are not ranges."""
     for wanted in filter(None, ranges):
-        if not all(re.fullmatch(_TERM, term) for term in wanted.split(",")):
+        if terms_of(wanted) is None:
             yield (), f"'{wanted}' is not a version range", "'>=2.16' or '>=8.3,<9'"
 
 
 def order(version: str) -> tuple[int, ...]:
     """A version as numbers that can be compared, without trailing zeros."""
-    parts = _parts(version)
+    parts = parts_of(version)
     while parts and parts[-1] == 0:
         parts = parts[:-1]
     return parts
-
-
-def _parts(version: str) -> tuple[int, ...]:
-    """The numbers of a version; empty if one of them is too long for a release."""
-    parts = [digits.whole(part) for part in re.findall(r"\d+", version.split("rc")[0])[:4]]
-    return tuple(part for part in parts if part is not None) if None not in parts else ()

@@ -8,6 +8,7 @@ from triage.clues import parse_clue
 from triage.clues.interface import Clue, SignatureError
 from triage.clues.versions import in_range, range_complaints
 from triage.crash import LANGUAGES, CardMaker, Framework, Grade, Language, Risk
+from triage.ranges import is_possible
 
 GRADES: tuple[Grade, ...] = get_args(Grade)
 RISKS: tuple[Risk, ...] = get_args(Risk)
@@ -33,7 +34,8 @@ FIELDS = (*REQUIRED, "applies", "tells", "against", "confirm", "note")
 class Person(NamedTuple):
     """What is known of the person with the crash; None where it is not.
 
-    Where nothing shows the card and the processor, they are what most people have.
+    `within` is a range in which the version is, where the text shows no more than that. Where nothing shows the card
+    and the processor, they are what most people have.
     """
 
     framework: Framework | None
@@ -43,6 +45,7 @@ class Person(NamedTuple):
     card: CardMaker = "nvidia"
     processor: Processor = "x86"
     language: Language | None = None
+    within: str | None = None
 
 
 class Audience(NamedTuple):
@@ -72,6 +75,8 @@ class Audience(NamedTuple):
         if self.frameworks and person.framework not in self.frameworks:
             return False
         if self.versions and person.version is not None and not in_range(person.version, self.versions):
+            return False
+        if self.versions and person.version is None and person.within and not is_possible(person.within, self.versions):
             return False
         if self.os and person.os and person.os not in self.os:
             return False

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from triage.chains import last_chain, nearest_own
 from triage.crash import (
+    FRAMEWORKS,
     Crash,
     FactName,
     Framework,
@@ -166,7 +167,14 @@ def died(crash: Crash) -> str | None:
     if crash.exit and crash.exit.is_failure:
         return _who(crash) + crash.exit.label + at
     chain = last_chain(crash)
-    return chain.root.short_type + at if chain else None
+    return chain.root.short_type + at if chain and not _ended_by_a_check(crash) else None
+
+
+def _ended_by_a_check(crash: Crash) -> bool:
+    """Whether a fatal line ended it, and the exceptions were only printed or stand above."""
+    fatal = [record.offset for record in crash.records if record.severity == "F"]
+    only_printed = not any(error.frames for error in crash.exceptions)
+    return bool(fatal) and (only_printed or fatal[-1] > max(error.offset for error in crash.exceptions))
 
 
 def raised(crash: Crash) -> list[str]:
@@ -349,9 +357,14 @@ def odd(crash: Crash) -> tuple[str, ...]:
 
 
 def system(crash: Crash) -> str | None:
-    """Which system it was, with its build if that is known."""
+    """Which system it was, with its release or build if that is known."""
     environment = crash.environment
     name = _SYSTEMS.get(environment.os or "", environment.os)
+    release = environment.fact("system version")
+    if name and release and (environment.os == "linux") != release.startswith(("Windows", "mac", "Mac")):
+        name = release if release.startswith(name) or environment.os == "linux" else name
+    if environment.os == "linux" and (inside := environment.fact("container")) and inside.startswith("WSL"):
+        name = f"Linux in {inside}"
     return " ".join(filter(None, (name, environment.os_version, environment.architecture))) or None
 
 
@@ -375,10 +388,20 @@ def program_place(crash: Crash) -> Place | None:
 
 
 def framework(crash: Crash) -> str | None:
-    """The framework with its version; one that is installed but was not in the process has nothing to do with it."""
+    """The framework with its version; one that is installed but was not in the process has nothing to do with it.
+
+    Where a text shows a program with several, all that it tells the version of.
+    """
     name = crash.program.framework if crash.program else None
-    version = crash.environment.package(_PACKAGES.get(name, name)) if name else None
-    return f"{FRAMEWORK_NAMES[name]} {version}" if name and version else None
+    names = (name,) if name else FRAMEWORKS if _imports_several(crash) else ()
+    versions = ((name, crash.environment.package(_PACKAGES.get(name, name))) for name in names)
+    return ", ".join(f"{FRAMEWORK_NAMES[name]} {version}" for name, version in versions if version) or None
+
+
+def _imports_several(crash: Crash) -> bool:
+    """Whether the text shows a program that imports several frameworks, so that it is not known to be one's own."""
+    imported = {_PART_OF.get(module) for one in crash.imports for module in one.modules}
+    return len(imported - {None}) > 1
 
 
 def other_packages(crash: Crash) -> list[str]:
@@ -439,7 +462,8 @@ def _own_frame(crash: Crash) -> PythonFrame | None:
     Of linked exceptions the root decides; where it was raised among frames of a package alone, the one that it became.
     """
     for thread in crash.threads:
-        if thread.python_stack:
+        # Beside an exception the stack of a thread that did not crash is that of something else.
+        if thread.python_stack and (thread.crashed or crash.hung or not crash.exceptions):
             return _nearest(thread.python_stack)
     chain = last_chain(crash)
     stacks = [error.frames for error in chain.links[chain.at :]] if chain else []

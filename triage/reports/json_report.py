@@ -63,6 +63,7 @@ _WRITTEN: dict[tuple[type, str], Callable[[Any], Any]] = {
     (NativeFrame, "offset"): _hex,
     (Dump, "handles"): dict,
     (Environment, "packages"): dict,
+    (Environment, "implied"): dict,
     (Report, "redactions"): dict,
 }
 

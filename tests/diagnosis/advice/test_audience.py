@@ -50,6 +50,31 @@ def test_versions_are_those_of_the_framework_and_an_unknown_one_rules_nothing_ou
     assert is_shown({"framework": "pytorch", "versions": ">=2.0"}, crash) is shown
 
 
+@pytest.mark.parametrize(
+    ("implied", "old", "new"),
+    [
+        ((), True, True),
+        ((("tensorflow", "<2"),), True, False),
+        ((("tensorflow", ">=2.7,<2.12"),), False, True),
+        ((("tensorflow", ">=1.15,<2.2"),), True, True),
+        # of another package, and of two inputs that contradict each other
+        ((("torch", "<2"),), True, True),
+        ((("tensorflow", "<2"), ("tensorflow", ">=2")), True, True),
+    ],
+)
+def test_where_the_text_shows_only_a_range_steps_for_other_versions_are_left_out(
+    implied: tuple[tuple[str, str], ...], old: bool, new: bool
+) -> None:
+    crash = with_framework("tensorflow", implied=implied)
+    assert is_shown({"framework": "tensorflow", "versions": "<2"}, crash) is old
+    assert is_shown({"framework": "tensorflow", "versions": ">=2"}, crash) is new
+
+
+def test_a_version_that_is_known_counts_more_than_a_range() -> None:
+    crash = with_framework("tensorflow", packages=(("tensorflow", "2.1.0"),), implied=(("tensorflow", "<2"),))
+    assert is_shown({"framework": "tensorflow", "versions": ">=2"}, crash)
+
+
 @pytest.mark.parametrize(("system", "shown"), [("linux", True), ("windows", False), (None, True)])
 def test_a_step_for_one_system(system: str | None, shown: bool) -> None:
     assert is_shown({"os": "linux"}, with_framework(None, os=system)) is shown

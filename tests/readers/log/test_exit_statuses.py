@@ -60,6 +60,7 @@ ZSH = [
     ("zsh: trace trap  python train.py", "SIGTRAP"),
     ("zsh: floating point exception  python train.py", "SIGFPE"),
     ("[1]    4711 segmentation fault  python train.py", "SIGSEGV"),
+    ("  216726 segmentation fault  python", "SIGSEGV"),
     ("[1]    4711 segmentation fault (core dumped)  python train.py", "SIGSEGV"),
     ("[1]    4711 illegal hardware instruction  python train.py", "SIGILL"),
     ("[1]    4711 abort (core dumped)  python train.py", "SIGABRT"),
@@ -440,3 +441,8 @@ def test_a_database_beside_the_program_is_not_the_program() -> None:
 def test_words_that_were_only_printed_are_denied_by_the_shell() -> None:
     assert _names("$ ./demo\nSegmentation fault\n$ echo $?\n0") == set()
     assert _names("$ ./demo\nSegmentation fault\n$ echo $?\n139") == {"SIGSEGV"}
+
+
+def test_the_code_with_which_make_ends_is_not_the_program_s() -> None:
+    lines = ["make: *** [op.o] Error 127", "gyp ERR! stack Error: `make` failed with exit code: 2"]
+    assert [placed.status.code for placed in exit_statuses(Log(0, lines))] == [127]

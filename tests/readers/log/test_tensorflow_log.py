@@ -252,3 +252,11 @@ def test_a_limit_of_something_else_is_not_the_allocators() -> None:
 
 def test_a_log_without_a_summary_leaves_the_limit_unknown() -> None:
     assert allocator_limit(Log(0, ["Epoch 1/5"])) == Memory()
+
+
+def test_a_last_line_that_breaks_off_in_the_name_of_the_file_is_still_a_fatal_one() -> None:
+    cut = "2018-02-24 03:21:17.402530: F C:\\tf_jenki"
+    (record,) = records(Log(0, ["before", cut, ""]))
+    assert (record.severity, record.place.line) == ("F", 2)
+    assert records(Log(0, [cut, "behind"])) == ()
+    assert records(Log(0, [cut.replace(": F ", ": W ")])) == ()

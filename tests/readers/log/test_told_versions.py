@@ -38,7 +38,7 @@ TENSORFLOW = {
     "name: Tesla K80 major: 3 minor: 7 memoryClockRate(GHz): 0.8235": {"card": "Tesla K80", "capability": "3.7"},
     "kernel reported version is: 470.57.2": {"driver": "470.57.2"},
     "- TensorFlow version (use command below): v2.4.0-49-g85c8b2a817f 2.4.1": {"tensorflow": "2.4.1"},
-    "('v1.12.1-84709-g3ac5ef0', '2.8.0-dev20211203')": {"tensorflow": "2.8.0"},
+    "('v1.12.1-84709-g3ac5ef0', '2.8.0-dev20211203')": {"tensorflow": "2.8.0-dev20211203"},
     "- OS Platform and Distribution (e.g., Linux Ubuntu 16.04): Linux Ubuntu 20.04": {"system version": "Ubuntu 20.04"},
     "- CUDA/cuDNN version: 11.2 / 8.1.0": {"cuda": "11.2", "cudnn": "8.1.0"},
     "- GPU model and memory: GeForce GTX 1080 Ti, 11GB": {"card": "GeForce GTX 1080 Ti"},
@@ -57,7 +57,22 @@ TENSORFLOW = {
     },
     "Using cached tensorflow_macos-2.9.2-cp310-cp310-macosx_11_0_arm64.whl": {"tensorflow": "2.9.2", "python": "3.10"},
     "unknown 2.9.0": {"tensorflow": "2.9.0"},
-    "v1.12.1-117097-gecf05620570 2.19.0-dev20241016": {"tensorflow": "2.19.0"},
+    "v1.12.1-117097-gecf05620570 2.19.0-dev20241016": {"tensorflow": "2.19.0-dev20241016"},
+    "tf-nightly==2.5.0.dev20201230": {"tensorflow": "2.5.0.dev20201230"},
+    "GTX770, CUDA 8.0, TF-GPU 1.1.0": {"card": "GTX770", "cuda": "8.0", "tensorflow": "1.1.0"},
+    "win10+tensorflow1.10+cuda9.2": {"tensorflow": "1.10", "cuda": "9.2"},
+    "cuda_11.2.0_460.89_win10": {"cuda": "11.2", "driver": "460.89"},
+    "GeForce 860M (compute capability 5.0)": {"card": "GeForce 860M", "capability": "5.0"},
+    "Apple M2 running Sonoma 14.4.1": {"cpu": "Apple M2", "system version": "macOS 14.4.1"},
+    # folders that XLA searched, and one in which something is
+    "Searched for CUDA in the following directories:\n  ./cuda_sdk_lib\n  /usr/local/cuda-11.8\n  /usr/local/cuda": {},
+    "LD_LIBRARY_PATH=/usr/local/cuda-11.8/lib64": {"cuda": "11.8"},
+    # a console broke the line after the series
+    "I gpu_device.cc:1105] Found device 0 with properties:\nname: GeForce GTX 660 major: 3 minor: 0\n"
+    "Creating device (/device:GPU:0) -> (device: 0, name: GeForce GTX\n660, pci bus id: 0000:01:00.0)": {
+        "card": "GeForce GTX 660",
+        "capability": "3.0",
+    },
     "Name: tensorflow\nVersion: 2.4.1": {"tensorflow": "2.4.1"},
     "docker run --gpus all -it tensorflow/tensorflow:2.4.0-gpu bash": {
         "container": "tensorflow/tensorflow:2.4.0-gpu",

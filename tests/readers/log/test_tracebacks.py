@@ -471,3 +471,102 @@ E   ModuleNotFoundError: No module named 'tensorflow'
 ____________________ ERROR collecting tests/test_b.py _____________________
 ImportError while importing test module 'tests/test_b.py'."""
     assert _errors(text) == [("ModuleNotFoundError", "No module named 'tensorflow'", [])]
+
+
+HEADLESS = """\
+version 2.5.0
+  File "/home/user/venv/lib/python3.9/site-packages/tensorflow/python/framework/load_library.py", line 58, in load_op
+    lib_handle = py_tf.TF_LoadLibrary(library_filename)
+tensorflow.python.framework.errors_impl.NotFoundError: op.so: undefined symbol: f"""
+
+
+def test_frames_right_above_a_last_line_are_its_stack_where_the_heading_was_cut() -> None:
+    assert [frame.function for frame in _one(HEADLESS).frames] == ["load_op"]
+
+
+@pytest.mark.parametrize("between", ["", "the rest of the log", "", "Epoch 2/5"])
+def test_frames_without_a_heading_belong_to_nothing_further_below(between: str) -> None:
+    lines = HEADLESS.split("\n")
+    assert _one("\n".join([*lines[:3], between, lines[3]])).frames == ()
+
+
+CUT = """\
+Traceback (most recent call last):
+  File "train.py", line 137, in <module>
+    tf.app.run()
+  File "/x/site-packages/tensorflow/python/platform/app.py", line 43, in run
+    sys.exit(main(sys.argv[:1] + flags_passthrough))"""
+
+
+def test_a_traceback_without_its_end_is_the_stack_of_a_thread_that_is_not_known_to_have_crashed() -> None:
+    crash = read(Source.of(CUT.encode()), 0)
+    assert crash.exceptions == ()
+    (thread,) = crash.threads
+    assert [frame.function for frame in thread.python_stack] == ["run", "<module>"]
+    assert not thread.crashed
+    assert thread.place is not None
+    assert thread.place.line == 2
+
+
+def test_of_a_traceback_without_heading_and_end_the_frames_are_left() -> None:
+    (thread,) = tracebacks.cut_off(Log(0, CUT.split("\n")[1:3]))
+    assert [frame.line for frame in thread.python_stack] == [137]
+
+
+def test_a_stack_that_was_cut_off_does_not_stand_beside_a_whole_one() -> None:
+    assert read(Source.of(f"{PLAIN}\n{CUT}".encode()), 0).threads == ()
+
+
+@pytest.mark.parametrize("last", ["ModuleNotFoundError: No module named 'tensorflow.contrib'", "KeyError: 'x'"])
+def test_frames_that_lost_their_indentation_and_the_name_of_the_module(last: str) -> None:
+    text = f'Traceback (most recent call last):\nFile "train.py", line 48, in\nfrom tensorflow.contrib import x\n{last}'
+    exception = _one(text)
+    assert exception.frames == (PythonFrame("train.py", 48, "<module>"),)
+    assert exception.type == last.split(":")[0]
+
+
+def test_a_statement_that_lost_its_indentation_is_no_exception() -> None:
+    frames = 'File "a.py", line 3, in f\nraise\nFile "a.py", line 9, in g\nh'
+    text = f"Traceback (most recent call last):\n{frames}\nKeyError: 1"
+    exception = _one(text)
+    assert (exception.type, [frame.line for frame in exception.frames]) == ("KeyError", [9, 3])
+
+
+def test_a_frame_that_a_narrow_console_broke_and_a_space_before_the_colon() -> None:
+    text = (
+        "Traceback (most recent call last):\n"
+        '  File "C:\\Python36\\lib\\site-packages\\tensorflow\\python\\platform\\self_check.py",\n'
+        " line 48, in preload_check\n"
+        "ImportError : Could not find 'msvcp140.dll'"
+    )
+    exception = _one(text)
+    assert (exception.type, exception.message) == ("ImportError", "Could not find 'msvcp140.dll'")
+    assert [(frame.line, frame.function) for frame in exception.frames] == [(48, "preload_check")]
+
+
+@pytest.mark.parametrize("words", ["Caused by op 'loss/sub', defined at:", "Original stack trace for 'loss/sub':"])
+def test_where_an_operation_was_made_is_not_where_it_failed(words: str) -> None:
+    made = f'{words}\n  File "train.py", line 152, in <module>\n    main()\n'
+    last = "tensorflow.python.framework.errors_impl.InvalidArgumentError: Incompatible shapes: [4] vs. [5]"
+    text = f'Traceback (most recent call last):\n  File "train.py", line 92, in train\n    run()\n{last}\n\n{made}'
+    assert [frame.line for frame in _one(text).frames] == [92]
+    assert tracebacks.cut_off(Log(0, made.split("\n"))) == ()
+
+
+def test_the_frames_under_the_heading_of_another_exception_are_that_one_s() -> None:
+    text = (
+        "InvalidArgumentError                      Traceback (most recent call last)\n"
+        "~/lib/python3.5/site-packages/tensorflow/python/errors_impl.py in __exit__(self, type_arg)\n"
+        "--> 473             c_api.TF_GetCode(self.status.status))\n"
+        "ValueError: Negative dimension size caused by subtracting 2 from 1"
+    )
+    exception = _one(text)
+    assert (exception.type, exception.frames) == ("ValueError", ())
+    (thread,) = tracebacks.cut_off(Log(0, text.split("\n")))
+    assert [(frame.line, frame.function) for frame in thread.python_stack] == [(473, "__exit__")]
+
+
+def test_a_text_that_is_indented_as_a_whole() -> None:
+    assert _one("    ValueError: expected min_ndim=4, found ndim=3").message == "expected min_ndim=4, found ndim=3"
+    assert [frame.line for frame in _one("\n".join(f"    {line}" for line in PLAIN.split("\n"))).frames] == [7, 9]
+    assert _extract("text\n    ValueError: one line of a list") == ()

@@ -15,6 +15,7 @@ from triage.diagnosis.advice.launch import Launch, launch_of, with_program
 from triage.knowledge.database import Knowledge
 from triage.knowledge.signature import Fix, Person
 from triage.phrases import Phrase, fill, placeholders, quoting
+from triage.ranges import is_possible
 from triage.report import FixStep
 
 # Assignments before a command, as POSIX shells take them: NAME=value NAME=value command.
@@ -27,16 +28,19 @@ _A_WORD = r"[A-Za-z0-9_][\w.+-]*"
 def holding(fixes: tuple[Fix, ...], seen: Container[str], crash: Crash) -> tuple[Fix, ...]:
     """The steps that hold for this person; `seen` are the ids of the clues that were found."""
     framework = crash.program.framework if crash.program else None
-    version = crash.environment.package(_PACKAGES.get(framework, framework)) if framework else None
     environment = crash.environment
+    package = _PACKAGES.get(framework, framework) if framework else None
+    implied = [releases for name, releases in environment.implied if name == package]
     person = Person(
         framework,
-        version,
+        environment.package(package) if package else None,
         environment.os,
         in_own_code(crash),
         environment.card_maker or "nvidia",
         "arm" if (environment.architecture or "").startswith("arm") else "x86",
         crash.program.language if crash.program else None,
+        # Several inputs that contradict each other show nothing.
+        ",".join(implied) if is_possible(*implied) else None,
     )
     return tuple(fix for fix in fixes if fix.holds_for(person, seen))
 

@@ -57,6 +57,8 @@ def _crash_of(run: ends.Run, entry: Input) -> Crash:
         fault=next((facts.fault for facts in reported if facts.fault), None),
     )
     exceptions = tracebacks.extract(log)
+    if not any(thread.python_stack for thread in process.threads) and not any(error.frames for error in exceptions):
+        process = process._replace(threads=(*process.threads, *tracebacks.cut_off(log)))
     process = process._replace(program=program.program_in(log, process.threads, exceptions))
     proven_os: OS | None = "windows" if process.exit and process.exit.ntstatus else None
     messages = [

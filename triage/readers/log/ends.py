@@ -124,7 +124,10 @@ _SERVICE = (
     r"|memcached|minio|nginx|proxy|traefik|cache|broker|queue)(?:[_-]|$)"
 )
 # A tool that the program starts and can do without.
-_OF_A_HELPER = r"\b(?:ptxas|nvlink|fatbinary|\S*symbolizer\S*)\b"
+# make itself ends with 2 whatever its command ended with, so what node-gyp and pip say of it is no program's end.
+_OF_A_HELPER = (
+    r"\b(?:ptxas|nvlink|fatbinary|\S*symbolizer\S*)\b|[`'\"]make['\"`]? (?:failed (?:with )?|exited (?:with )?)?$"
+)
 # These forms are near to prose, so the rest of their line must not turn them into a possibility.
 _NEAR_PROSE = (_by_certain_name, _by_certain_number)
 
@@ -182,6 +185,12 @@ _EXIT_FORMS: tuple[tuple[tuple[str, ...], str, Callable[[Match, Place], ExitStat
         rf"^{_MARKS}(?:(?:[\w./-]+: )?line \d+:\s+\d+ |\[\d+\]\s*(?:[-+]\s+)?(?:\d+\s+)?|"
         rf"(?:\S*/)?(?:zsh|bash|sh|ksh|fish|csh|tcsh|dash): )?"
         rf"(?P<words>{_SHELL_WORDS})(?:: ?\d+)?(?:\s*{_CORE})?(?:\s{{2,}}\S.*|[.!]?{_MARKS}\s*)$",
+        _by_words,
+    ),
+    # a job's number and words, where the bracket before them was cut off
+    (
+        _WORD_NEEDLES,
+        rf"^[ \t]*\d{{2,7}} {{1,3}}(?P<words>{_SHELL_WORDS})(?:\s*{_CORE})? {{2,12}}[a-z./~][^\s]*",
         _by_words,
     ),
     # the same behind `line 3: 4711` where a form or a chat has taken the columns out

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from triage import patterns
 from triage.crash import OS, CardMaker, Environment, Library, Log
 from triage.readers.log.elsewhere import without_elsewhere
+from triage.readers.log.implied import tensorflow_releases
 from triage.readers.log.versions import facts_of
 
 # Paths, prompts, libraries, wheels, what the system's own parts print, and its name.
@@ -21,7 +22,7 @@ _SYSTEMS: tuple[tuple[OS, str], ...] = (
         r"|\] on win32\b|\bplatform win32\b|\bDLLs?\b|\b(?i:on|under|using|my) [Ww]indows\b"
         # what its own parts and its debuggers say, and TensorFlow's files for it
         r"|\bplatform[/\\]windows[/\\]|(?:^|[\s:])\.\\tensorflow[/\\]|\bMicrosoft C\+\+ exception\b|\bBUGCHECK_CODE\b"
-        r"|\bAccess violation (?:reading|writing|executing) location\b",
+        r"|\bAccess violation (?:reading|writing|executing) location\b|\bcuda_[\d._]+_win(?:10|dows)\b",
     ),
     (
         "macos",
@@ -101,6 +102,7 @@ def extract(log: Log, proven_os: OS | None) -> Environment:
     facts, packages = facts_of(log, text, here)
     told = {fact.name: fact.value for fact in reversed(facts)}
     cudnn = (Library("cudnn", told["cudnn"]),) if "Loaded" in text and "cudnn" in told else ()
+    releases = tensorflow_releases(text, told.get("python"))
     return Environment(
         os=proven_os or _system(here),
         python=told.get("python"),
@@ -113,6 +115,7 @@ def extract(log: Log, proven_os: OS | None) -> Environment:
         card_maker=_card_maker(text),
         architecture=_architecture(text),
         cpu=told.get("cpu"),
+        implied=(("tensorflow", releases),) if releases else (),
         facts=facts,
     )
 

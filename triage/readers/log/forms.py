@@ -88,6 +88,8 @@ _NOT_THE_MACHINES = (
     r"|\bus(?:e|es|ing|ed)\b|tak(?:e|es|ing)|took|consum|allocat|limit|up to|more than|over|\bate\b|eat|fill|free"
     r"|upgrad|even (?:with|on)|only"
 )
+# XLA lists the folders in which it looked for CUDA, one below the other, whether they are there or not.
+_SEARCHED = r"^ {2,}/[\w/.-]*/cuda-\d{1,2}\.\d$"
 # Images whose name and tag say what is in them.
 _IMAGE = (
     r"(?P<version>(?:\b(?:tensorflow/tensorflow|pytorch/pytorch|jupyter/[\w-]{1,40}|rocm/[\w-]{1,20})"
@@ -153,7 +155,13 @@ FORMS: tuple[Form, ...] = (
     Form("cuda built", SHOWN, "cuda_version", rf"['\"]cuda_version['\"]\W{{1,4}}(?P<version>{_NUMBER})"),
     Form("cuda", SHOWN, "release", rf"\brelease (?P<version>{_NUMBER}), V\d"),
     Form("cuda", SHOWN, "runtime version", rf"^CUDA runtime version: (?P<version>{_NUMBER})"),
-    Form("cuda", SHOWN, "cuda", r"(?i)[/\\]cuda(?:-|/v?|\\+v?)(?P<version>\d{1,2}\.\d)\b"),
+    Form(
+        "cuda",
+        SHOWN,
+        "cuda",
+        r"(?i)[/\\]cuda(?:-|/v?|\\+v?)(?P<version>\d{1,2}\.\d)\b",
+        unless=_SEARCHED,
+    ),
     # From CUDA 11 on one file name serves a whole major version.
     Form(
         "cuda",
@@ -183,7 +191,16 @@ FORMS: tuple[Form, ...] = (
         "cuda",
         r"^\W{0,6}(?i:CUDA(?: toolkit)?(?: version)?)\W{0,3}[:=]\W{0,4}v?(?P<version>\d{1,2}\.\d)\b",
     ),
-    Form("cuda", WRITTEN, "cuda", r"(?i)\bCUDA(?: Toolkit)?(?: version)?[ -]v?(?P<version>\d{1,2}\.\d)\b"),
+    Form(
+        "cuda",
+        WRITTEN,
+        "cuda",
+        r"(?i)\bCUDA(?: Toolkit)?(?: version)?[ -]?v?(?P<version>\d{1,2}\.\d)\b",
+        unless=_SEARCHED,
+    ),
+    # The name of its installer has the driver that comes with it, too.
+    Form("cuda", WRITTEN, "cuda_", r"\bcuda_(?P<version>\d{1,2}\.\d)\.\d{1,3}_\d{3}\.\d{2}"),
+    Form("driver", WRITTEN, "cuda_", r"\bcuda_\d{1,2}\.\d\.\d{1,3}_(?P<version>\d{3}\.\d{2,3}(?:\.\d{1,2})?)"),
     Form("cuda of driver", SHOWN, "cuda version", r"\| NVIDIA-SMI [^\n]*CUDA Version: (?P<version>\d{1,2}\.\d)"),
     # cuDNN
     Form("cudnn", SHOWN, "cudnn version", r"Loaded cuDNN version (?P<version>\d{4,6})\b", cudnn_version),
@@ -242,9 +259,9 @@ FORMS: tuple[Form, ...] = (
     Form(
         "card",
         WRITTEN,
-        "tx ",
-        r"\b(?P<version>(?:NVIDIA |GeForce |NVIDIA GeForce )?[GR]TX ?(?:A?\d{4}|\d{3})(?: ?(?:Ti|SUPER|Super))?)"
-        r"(?:[^\w.]|\.?$|\.\s)",
+        "gtx|rtx|geforce",
+        r"\b(?P<version>(?:(?:NVIDIA |GeForce |NVIDIA GeForce )?[GR]TX ?|(?:NVIDIA )?GeForce (?:MX ?)?)"
+        r"(?:A?\d{4}|\d{3})(?:M|MX| ?(?:Ti|SUPER|Super))?)(?:[^\w.]|\.?$|\.\s)",
     ),
     # the machine
     # The machine's compiler, then the one that made its Python.
@@ -402,6 +419,14 @@ FORMS: tuple[Form, ...] = (
         unless=_NOT_THE_MACHINES,
     ),
     Form("cpu", SHOWN, "model name", r"(?i)^model name\s*:\s+(?P<version>[^\n]{4,80}?)\s*$"),
+    Form("cpu", WRITTEN, "apple m", r"\b(?P<version>Apple M\d(?: (?:Pro|Max|Ultra))?)\b"),
+    Form(
+        "system version",
+        WRITTEN,
+        "catalina|big sur|monterey|ventura|sonoma|sequoia",
+        r"\b(?:Catalina|Big Sur|Monterey|Ventura|Sonoma|Sequoia) (?P<version>1\d(?:\.\d{1,2}){1,2})(?:[^\w.-]|\.?$)",
+        lambda number: f"macOS {number}",
+    ),
     Form(
         "system version",
         FILLED_IN,

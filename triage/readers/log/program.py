@@ -569,9 +569,19 @@ def _language(log: Log, *, is_native: bool) -> ProgramReason | None:
     is_native = is_native and not any(word in text for word in _INTERPRETED)
     for rows in (_RUNTIMES, _COMPILED if is_native else (), _LIKE_PYTHON, _LIKE_COMPILED if is_native else ()):
         for language, kind, words, printed in rows:
-            if any(word in text for word in words) and (match := pattern(printed).search(text)):
-                return _reason(kind, language, log, match.start())
+            if not any(word in text for word in words):
+                continue
+            for match in pattern(printed).finditer(text):
+                if language != "c" or not pattern(_OF_THE_C_LIBRARY).search(match.group()):
+                    return _reason(kind, language, log, match.start())
     return None
+
+
+# Sources of glibc, which every program has below it.
+_OF_THE_C_LIBRARY = (
+    r"sysdeps/|nptl/|\.\./csu/|[ /](?:raise|abort|malloc|libc_fatal|fortify_fail|assert|libc-start|start_thread|clone"
+    r"|pthread_\w+|nptl\w*|dl-\w+|futex-internal|lowlevellock)\.c:\d"
+)
 
 
 # Of very many matches the first ones say what the others would.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterator
 
 from triage import digits, patterns
 from triage.crash import Log, LogRecord, Memory, NativeFrame, Place, Severity, Thread
@@ -15,12 +16,13 @@ _RECORD = (
     r"(?:^|: |\| |\s)(?P<severity>[IWEF])(?:\d{4} \d\d:\d\d:\d+\.\d+\s+\d+)? "
     r"(?P<file>(?:[A-Za-z]:)?[\w\\/.\-+]*\w\.(?:cc|h)):\d+\] ?(?P<message>.*)$"
 )
+_BROKEN_OFF = r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+: F (?P<file>[\w\\/.:-]*)$"
 _MOST = 2500
 
 
 def records(log: Log) -> tuple[LogRecord, ...]:
     """The warnings, errors and fatal lines (information lines are left to the signatures' patterns)."""
-    if "] " not in log.text and ".cc:" not in log.text:
+    if not any(mark in log.text for mark in ("] ", ".cc:", ": F ")):
         return ()
     # The first records show what started it and the last one what ended it; in a flood the middle goes.
     found: list[LogRecord] = []
@@ -32,7 +34,15 @@ def records(log: Log) -> tuple[LogRecord, ...]:
         start = match.end() - len(match.group("message"))
         record = LogRecord(severity, match.group("file"), match.group("message"), log.place(start), start)
         (found if len(found) < _MOST else latest).append(record)
-    return (*found, *latest)
+    return (*found, *latest, *_broken_off(log))
+
+
+def _broken_off(log: Log) -> Iterator[LogRecord]:
+    """The last line of a text that breaks off within the name of the file: that it was a fatal line still shows."""
+    last = log.text.rstrip()
+    start = last.rfind("\n") + 1
+    if match := patterns.compile(_BROKEN_OFF).match(last[start:]):
+        yield LogRecord("F", match["file"], "", log.place(start), start)
 
 
 # ---------------------------------------------------------------- the stack below a failed CHECK

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from triage import digits
-from triage.crash import Link, Log, PythonException, PythonFrame
+from triage.crash import Link, Log, PythonException, PythonFrame, Thread
 from triage.patterns import compile as pattern
 
 _START = "Traceback (most recent call last)"
-_FRAME = r'^\s*File "(.+)", line (\d+)(?:, in (.+))?$'
+# A web page takes `<module>` for a tag and drops it.
+_FRAME = r'^\s*File "(.+)", line (\d+)(?:, in ?(.*))?$'
+# A frame where no traceback has begun: without its function the line is a SyntaxError's.
+_FRAME_BY_ITSELF = r'^(?:\s*File ".+", line \d+, in\b|File [^\s"][^"]*\.py:\d+, in \S)'
+# A narrow console broke this one in two.
+_HALF_A_FRAME = r'^\s*File "[^"]+",$'
+_OTHER_HALF = r"^\s*line \d+"
+# Above frames that show where an operation was made, which is not where it failed.
+_OF_THE_OPERATION = r"\bdefined at:?(?: \(most recent call last\):?)?$|^\s*Original stack trace for "
 _IPYTHON_FRAME = (
     r"^(?:File )?((?:[A-Za-z]:)?[^\s:(]+\.py|<ipython-input[^>]*>|(?:Cell|Input) In ?\[\d+\])(?::(\d+)|, line (\d+))?"
     r"(?:,? in (.+))?$"
@@ -22,7 +30,7 @@ _HEADED = r"^([A-Z]\w*(?:Error|Exception|Interrupt|Exit))\s{2,}Traceback \(most 
 _ENDINGS = ("Error", "Exception", "Interrupt", "Exit", "Exceeded", "Group", "Pool", "Loss", "It")
 _LAST_LINE = (
     r"^(?:E\s{3,})?((?:[A-Za-z_]\w*\.)*_?[A-Z]\w*"
-    r"(?:Error|Exception|Interrupt|Exit|Exceeded|Group|Pool|Loss|It))(?:\(\w+\))?(?:: ?(.*))?$"
+    r"(?:(?:Error|Exception) ?|Interrupt|Exit|Exceeded|Group|Pool|Loss|It))(?:\(\w+\))?(?:: ?(.*))?$"
 )
 # pytest: the heading of a test, the lines that it marks, and the places in its long, short and one-line forms.
 _PYTEST_HEADINGS = ("= FAILURES =", "= ERRORS =", "ImportError while loading conftest '")
@@ -70,10 +78,21 @@ def extract(log: Log) -> tuple[PythonException, ...]:
     """Every exception in the order of the text."""
     if not any(word in log.text for word in (_START, _NOT_IMPORTED, *_PYTEST_HEADINGS, *_ENDINGS)):
         return ()
+    return _read(log).exceptions
+
+
+def cut_off(log: Log) -> tuple[Thread, ...]:
+    """The stack of a traceback whose last line is missing: nothing tells what was raised, or whether that ended it."""
+    if 'File "' not in log.text and _START not in log.text:
+        return ()
+    return _read(log).unfinished
+
+
+def _read(log: Log) -> _Reading:
     reading = _Reading(log)
     framed = _is_framed(log)
     box = _Box() if framed else None
-    indent = ""
+    indent = _common_indent(log)
     for offset, whole in log.lines():
         # The beginning of a long message names what failed.
         line = whole[:_LONGEST_LINE]
@@ -95,7 +114,8 @@ def extract(log: Log) -> tuple[PythonException, ...]:
             indent = indent if inside else ""
             line = line[len(indent) :] if inside else line
         reading.take(line, offset)
-    return reading.end()
+    reading.end()
+    return reading
 
 
 class _Reading:
@@ -112,6 +132,14 @@ class _Reading:
         self._has_header = False
         # The source line of the innermost frame, as soon as it is printed.
         self._code: str | None = None
+        # Where the frames begin, whether without a heading, and whether their lines have lost their indentation.
+        self._starts_at = 0
+        self._is_by_itself = False
+        self._is_flat = False
+        # Whether the next frames are of the place where an operation was made.
+        self._of_the_operation = False
+        self._half: str | None = None
+        self._cut_off: list[tuple[bool, Thread]] = []
         # A notebook's heading names the exception; Atheris prints its stack below the message.
         self._headed: tuple[str, int] | None = None
         self._above: int | None = None
@@ -134,8 +162,15 @@ class _Reading:
         """Read the next line."""
         if self._by_pytest and self._takes_of_pytest(line, offset):
             return
+        if pattern(_HALF_A_FRAME).match(line):
+            self._half = line
+            return
+        if self._half is not None:
+            line = f"{self._half} {line.lstrip()}" if pattern(_OTHER_HALF).match(line) else line
+            self._half = None
         joined = _link(line)
-        last = None if joined else _last_line(line, in_traceback=bool(self._frames) and self._has_header)
+        in_traceback = bool(self._frames) and self._has_header and not self._is_flat
+        last = None if joined else _last_line(line, in_traceback=in_traceback)
         message = self._message
         inside: list[PythonFrame] = []
         if message is not None and (joined or last or _START in line or message.is_over_with(line)):
@@ -150,32 +185,75 @@ class _Reading:
             self._name(last, frames, offset)
         elif self._message is not None:
             self._message.add(line)
-        elif (frame := _frame(line)) and (self._frames is not None or pattern(_SYNTAX_FRAME).match(line)):
-            self._has_header = self._has_header and self._frames is not None
+        elif (frame := _frame(line)) and self._takes_frame(line):
+            if not self._frames:
+                self._has_header = self._has_header and self._frames is not None
+                self._is_by_itself = self._frames is None and not pattern(_SYNTAX_FRAME).match(line)
+                self._starts_at = offset
+            self._is_flat = line.startswith("File ")
             self._frames = [*(self._frames or ()), frame]
             self._code = None
             if self._above is not None:
                 self._found[self._above] = self._found[self._above]._replace(frames=tuple(reversed(self._frames)))
+        elif self._frames and self._is_by_itself and not self._is_code(line):
+            self._leave()
         elif self._frames:
             self._take_code(line)
+        else:
+            self._of_the_operation = _shows_the_operation(line, so_far=self._of_the_operation)
 
-    def end(self) -> tuple[PythonException, ...]:
-        """All of them; a notebook's heading stands for an exception whose last line was cut off."""
+    def end(self) -> None:
+        """The text is over; a notebook's heading stands for an exception whose last line was cut off."""
         self._finish()
         if self._headed is not None:
             name, offset = self._headed
             stack = tuple(reversed(self._frames or ()))
             self._found.append(PythonException(name, "", "", stack, self._link, self._log.place(offset), offset))
+        else:
+            self._leave()
+
+    @property
+    def exceptions(self) -> tuple[PythonException, ...]:
+        """Every exception in the order of the text."""
         return tuple(self._found)
 
+    @property
+    def unfinished(self) -> tuple[Thread, ...]:
+        """The longest stack that no exception was named below, one with its heading before all others."""
+        best = max(self._cut_off, key=lambda one: (one[0], len(one[1].python_stack)), default=None)
+        return (best[1],) if best else ()
+
+    def _takes_frame(self, line: str) -> bool:
+        """Whether a frame belongs to a stack: it has begun, or this line begins one whose heading was cut off."""
+        if self._frames is not None:
+            return True
+        by_itself = pattern(_FRAME_BY_ITSELF).match(line) and not self._of_the_operation
+        return bool(by_itself or pattern(_SYNTAX_FRAME).match(line))
+
+    def _leave(self) -> None:
+        """No exception is named below the frames."""
+        if self._frames and self._above is None and (self._has_header or self._is_by_itself):
+            stack = tuple(reversed(self._frames))
+            self._cut_off.append((self._has_header, Thread(python_stack=stack, place=self._log.place(self._starts_at))))
+        self._frames = None
+
     def _begin(self, line: str, offset: int) -> None:
+        self._leave()
         found = self._found
         self._above = len(found) - 1 if found and _UNCAUGHT in _line_above(self._log, found[-1].offset) else None
         self._frames, self._has_header, self._code = [], True, None
         heading = pattern(_HEADED).match(line)
         self._headed = (heading[1], offset) if heading else None
 
+    def _is_code(self, line: str) -> bool:
+        """Whether a line below a frame may be the source of it."""
+        return line.startswith("    ") or (self._is_flat and self._code is None and bool(line))
+
     def _name(self, last: tuple[str, str], frames: list[PythonFrame], offset: int) -> None:
+        if self._headed is not None and self._headed[0] != last[0].rsplit(".", 1)[-1]:
+            # The frames are those of the exception that was named above them, whose end was cut out.
+            self._leave()
+            frames = []
         by_raise = None if self._code is None else self._code.startswith("raise")
         stack = tuple(reversed(frames))
         error = PythonException(last[0], "", "", stack, self._link, self._log.place(offset), offset, by_raise)
@@ -194,7 +272,7 @@ class _Reading:
             self._code = arrow["code"]
             if self._frames[-1].line is None:
                 self._frames[-1] = self._frames[-1]._replace(line=digits.whole(arrow["line"]))
-        elif self._code is None and line.startswith("    ") and not pattern(_NUMBERED).match(line):
+        elif self._code is None and self._is_code(line) and not pattern(_NUMBERED).match(line):
             self._code = line.strip()
 
     def _takes_of_pytest(self, line: str, offset: int) -> bool:
@@ -255,6 +333,31 @@ _NEEDS_SPACE = r"(?::\d+| in)$"
 _MOST_PIECES = 4
 # A traceback inside other text, as doctest prints it.
 _INDENTED = r"^([ \t]+)Traceback \(most recent call last\):$"
+
+
+# How far a whole text is indented where it was pasted as a block.
+_A_BLOCK = 4
+
+
+def _common_indent(log: Log) -> str:
+    """What all lines begin with, where that is as much as a block of a form or a chat has."""
+    common: str | None = None
+    for _, line in log.lines():
+        if line.strip():
+            own = line[: len(line) - len(line.lstrip())]
+            while common is not None and not own.startswith(common):
+                common = common[:-1]
+            common = own if common is None else common
+            if not common:
+                return ""
+    return common if common and (len(common) >= _A_BLOCK or "\t" in common) else ""
+
+
+def _shows_the_operation(line: str, *, so_far: bool) -> bool:
+    """Whether the frames below this line show where an operation was made."""
+    if "defined at" in line or "Original stack" in line:
+        return so_far or bool(pattern(_OF_THE_OPERATION).search(line))
+    return so_far and (line.startswith("    ") or _frame(line) is not None)
 
 
 def _is_framed(log: Log) -> bool:
@@ -318,6 +421,8 @@ class _Message:
         self._error = error
         self._lines = [first]
         self._inside: list[PythonFrame] = []
+        # Whether the frames that follow show where an operation was made.
+        self._of_the_operation = False
 
     @property
     def whole(self) -> PythonException:
@@ -343,8 +448,9 @@ class _Message:
 
     def add(self, line: str) -> None:
         self._lines.append(line)
-        if match := pattern(_FRAME).match(line):
-            self._inside.append(_python_frame(match[1], match[2], match[3]))
+        self._of_the_operation = _shows_the_operation(line, so_far=self._of_the_operation)
+        if not self._of_the_operation and (frame := _frame_inside(line)):
+            self._inside.append(frame)
 
 
 def _link(line: str) -> Link | None:
@@ -361,15 +467,15 @@ def _last_line(line: str, *, in_traceback: bool) -> tuple[str, str] | None:
     if _NOT_IMPORTED in line and (handler := pattern(_LAMBDA_LINE).search(line)):
         text = handler["message"].strip()
         return "ModuleNotFoundError" if text.startswith("No module named") else "ImportError", text
-    if in_traceback and (line[:1].isalpha() or line.startswith("_")):
-        match = pattern(_ANY_LAST_LINE).match(line)
-        return (match[1], match[2] or "") if match and match[1].upper() not in _LEVELS else None
+    begins_a_name = line[:1].isalpha() or line.startswith("_")
+    if in_traceback and begins_a_name and (match := pattern(_ANY_LAST_LINE).match(line)):
+        return (match[1], match[2] or "") if match[1].upper() not in _LEVELS else None
     if not any(word in line for word in _ENDINGS):
         return None
     match = pattern(_LAST_LINE).match(line)
-    if match is None or match[1] in ("Error", "Exception", "Exit"):
+    if match is None or match[1].rstrip() in ("Error", "Exception", "Exit"):
         return None
-    return match[1], match[2] or ""
+    return match[1].rstrip(), match[2] or ""
 
 
 def _frame(line: str) -> PythonFrame | None:
@@ -380,9 +486,16 @@ def _frame(line: str) -> PythonFrame | None:
     return None
 
 
+def _frame_inside(line: str) -> PythonFrame | None:
+    """A frame within a message: in a notebook's form only one that nothing else can be."""
+    return _frame(line) if pattern(_FRAME).match(line) or pattern(_FRAME_BY_ITSELF).match(line) else None
+
+
 def _python_frame(file: str, line: str | None, function: str | None) -> PythonFrame:
     # AutoGraph marks the functions that it converted with a star.
-    return PythonFrame(file, digits.whole(line), (function or "<module>").removesuffix("*").rstrip())
+    # A notebook writes the parameters behind the name.
+    name = (function or "<module>").split("(", 1)[0].removesuffix("*").rstrip()
+    return PythonFrame(file, digits.whole(line), name or "<module>")
 
 
 def _gist(message: str) -> str:

@@ -47,7 +47,11 @@ _STEMS = (
     *("tensor", "tf", "keras", "torch", "jax", "numpy", "np.", "proto", "transformers", "onnx", "xgb", "lightgbm"),
     *("-g", "unknown", "opencv", "h5py", "scipy", "pandas", "grpc", "nvidia", "horovod", "triton", "dtypes", "flax"),
 )
-_VERSION = r"(?P<version>\d{1,4}(?:\.\d{1,8}){1,3}(?:rc\d+)?)(?:[-.]?(?:a|b|dev|post)\d*)?(?P<local>\+[\w.]+)?"
+# The day of a nightly build is a part of its name.
+_VERSION = (
+    r"(?P<version>\d{1,4}(?:\.\d{1,8}){1,3}(?:rc\d+|[-.]?dev20\d{6})?)(?:[-.]?(?:a|b|dev|post)\d*)?"
+    r"(?P<local>\+[\w.]+)?"
+)
 # Where packages stand with their versions.
 _LISTED: tuple[tuple[int, str, str], ...] = (
     (SHOWN, "-info", rf"[/\\](?P<name>{_PACKAGE})-{_VERSION}(?:-py\d[\d.]*)?\.(?:dist|egg)-info"),
@@ -78,7 +82,10 @@ _INSTALLED = r"^Successfully installed (?P<all>[^\n]+)$"
 # TensorFlow's own: the version of its repository and its version, as the issue form asks for them.
 # Builds that do not come from that repository say "unknown".
 _GIT = rf"(?:\bv\d\.\d{{1,2}}\.\d{{1,2}}(?:-rc\d)?-\d+-g[0-9a-f]{{7,12}}\W{{1,6}}|^unknown ){_VERSION}"
-_SHORT = r"\b(?:TF|tf)(?: ?version)?(?:==|: ?| )?v?(?P<version>[12]\.\d{1,2}(?:\.\d{1,2})?)\b"
+_SHORT = (
+    r"\b(?:TF|tf)(?:[-_ ]?(?:GPU|gpu|CPU|cpu))?(?: ?version)?"
+    r"(?:==|: ?| )?v?(?P<version>[12]\.\d{1,2}(?:\.\d{1,2})?)\b"
+)
 _ALIASES = {"tf": "tensorflow", "np": "numpy", "torch": "torch", "jax": "jax", "keras": "keras"}
 _ASKED = (
     r"\b(?P<name>tf|np|torch|jax|keras|tensorflow|numpy)\.(?:__version__|version\.VERSION)\)?[^\n]{0,20}\n"
@@ -200,10 +207,16 @@ def _cards(told: list[_Told]) -> Iterator[_Told]:
     """Every card that the best way of telling names, once."""
     best = min(one.trust for one in told)
     seen: set[str] = set()
-    for one in sorted(told, key=lambda one: one.offset):
-        if one.trust == best and one.value not in seen:
+    named = [one for one in sorted(told, key=lambda one: one.offset) if one.trust == best]
+    for one in named:
+        if one.value not in seen and not any(_is_broken_off(one.value, other.value) for other in named):
             seen.add(one.value)
             yield one
+
+
+def _is_broken_off(name: str, whole: str) -> bool:
+    """Whether a name of a card lacks the number that stands on the next line of a narrow console."""
+    return whole.startswith(f"{name} ") and not any(map(str.isdigit, name))
 
 
 def _first(told: list[_Told]) -> Iterator[_Told]:

@@ -88,3 +88,26 @@ def test_a_library_in_a_folder_with_a_space_is_read_with_its_frame() -> None:
         ("decode", "libdecode.so"),
         ("main", "tool"),
     ]
+
+
+def test_a_process_that_ends_itself_shows_the_signal_in_its_innermost_frames() -> None:
+    by_number = "#0  __GI_raise (sig=sig@entry=6) at ../sysdeps/unix/sysv/linux/raise.c:50"
+    by_name = "#0  0x00007f8 in raise () from /lib/x86_64-linux-gnu/libc.so.6"
+    below = "#1  0x00007ff68aded859 in __GI_abort () at abort.c:79"
+    assert names(facts_in("gdb", by_number, below).exits) == ["SIGABRT"]
+    assert names(facts_in("gdb", by_name, below).exits) == ["SIGABRT"]
+    assert names(facts_in("gdb", by_number.replace("=6", "=11")).exits) == ["SIGSEGV"]
+    assert names(facts_in("gdb", by_name).exits) == []
+
+
+def test_the_sources_of_the_c_library_do_not_make_the_program_one_in_c() -> None:
+    lines = (
+        "(gdb) bt",
+        "#0  __GI_raise (sig=sig@entry=6) at ../sysdeps/unix/sysv/linux/raise.c:50",
+        "#1  0x00007ff68aded859 in __GI_abort () at abort.c:79",
+        "#2  0x00007fff5338e005 in ?? () from /usr/lib/libcuda.so.1",
+    )
+    assert triage.analyze("\n".join(lines).encode()).crash.program is None
+    own = triage.analyze("\n".join((*lines, "#3 0x00007fff5338e005 in run () at /home/user/run.c:7")).encode())
+    assert own.crash.program is not None
+    assert own.crash.program.language == "c"

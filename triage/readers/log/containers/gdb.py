@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from triage import digits, patterns
-from triage.crash import Log, NativeFrame, PythonFrame, Thread, base_name
-from triage.frames import module_owner, source_is_own
+from triage import digits, patterns, status
+from triage.crash import ExitStatus, Log, NativeFrame, PythonFrame, Thread, base_name
+from triage.frames import module_owner, name_of, source_is_own
 from triage.patterns import Match
 from triage.readers.log.containers.interface import ContainerFacts, statuses
 from triage.readers.log.containers.printed_stacks import FrameLine, Stack, by_number, crashed_first, without_values
@@ -24,6 +24,16 @@ _CURRENT = r"^\[Current thread is (?P<number>\d+) \("
 _SIGNAL = r"(?:received signal|[Tt]erminated with signal) (?P<signal>SIG[A-Z]{2,6})"
 
 
+# A process that ends itself: the signal is an argument of the innermost frame, or that is below abort.
+_RAISED = (
+    r"^[ \t]{0,4}#0 [^\n]*(?:\b|_)(?:raise|gsignal|pthread_kill\w*) \([^\n)]*\bsig(?:no)?=(?:sig(?:no)?@entry=)?"
+    r"(?P<number>\d{1,2})\b"
+)
+_SENDS = r"^_*(?:GI_+)?(?:raise|gsignal|pthread_kill\w*)$"
+_ABORTS = r"^_*(?:GI_+)?abort$"
+_AT_THE_TOP = 5
+
+
 def extract(log: Log) -> ContainerFacts:
     """The stacks of all threads; the crashed one is the one that gdb was stopped in."""
     stacks = by_number(_frames(log))
@@ -40,7 +50,19 @@ def extract(log: Log) -> ContainerFacts:
     threads = crashed_first(found)
     if threads and (python := _python_stack(log)):
         threads = (threads[0]._replace(python_stack=python), *threads[1:])
-    return ContainerFacts(exits=statuses(log, _SIGNAL), threads=threads)
+    exits = statuses(log, _SIGNAL) or statuses(log, _RAISED)
+    if not exits and threads and (aborted := _aborted(threads[0])):
+        exits = (aborted,)
+    return ContainerFacts(exits=exits, threads=threads)
+
+
+def _aborted(thread: Thread) -> ExitStatus | None:
+    """SIGABRT, where the crashed thread was sending it to itself."""
+    names = [name_of(frame) for frame in thread.native_stack[:_AT_THE_TOP]]
+    if not (thread.crashed and names and patterns.compile(_SENDS).match(names[0])):
+        return None
+    aborts = any(patterns.compile(_ABORTS).match(name) for name in names)
+    return status.from_signal("SIGABRT", place=thread.place) if aborts else None
 
 
 def _thread(log: Log, stack: Stack, head: tuple[str, str | None] | None, stopped_in: str) -> Thread:
