@@ -30,7 +30,7 @@ def found(knowledge: Knowledge, pair: str, **known: Any) -> Any:
         (
             "card and cuda",
             {"gpus": ("NVIDIA GeForce RTX 4090",), "packages": (("tensorflow", "2.10.0"),)},
-            "NVIDIA GeForce RTX 4090 needs CUDA 11.8 or newer, and this TensorFlow 2.10.0 was built with 11.2",
+            "NVIDIA GeForce RTX 4090 needs CUDA 11.8 or newer, and the wheel of TensorFlow 2.10.0 was built with 11.2",
         ),
         (
             "card and cuda",
@@ -40,7 +40,7 @@ def found(knowledge: Knowledge, pair: str, **known: Any) -> Any:
         (
             "card and cuda",
             {"capability": "8.6", "packages": (("tensorflow", "2.3.1"),)},
-            "a card of compute capability 8.6 needs CUDA 11.0 or newer, and this TensorFlow 2.3.1 was built with 10.1",
+            "a card of compute capability 8.6 needs CUDA 11.0 or newer, and the wheel of TensorFlow 2.3.1 was built with 10.1",
         ),
         (
             "driver and cuda",

@@ -105,7 +105,7 @@ def _built(environment: Environment, tables: Tables) -> Iterator[tuple[str, str]
         return
     for name, row in _builds(environment, tables):
         if row.get("cuda"):
-            yield f"this {name}", row["cuda"]
+            yield f"the wheel of {name}", row["cuda"]
 
 
 def _card_and_cuda(environment: Environment, tables: Tables) -> _Answers:

@@ -15,6 +15,7 @@ from triage.diagnosis.advice.missing_modules import PLACEHOLDERS as FROM_DISTRIB
 from triage.diagnosis.advice.missing_modules import missing_module
 from triage.diagnosis.advice.releases import PLACEHOLDERS as FROM_VERSIONS
 from triage.diagnosis.advice.releases import fitting_releases
+from triage.diagnosis.advice.system_libraries import PLACEHOLDERS as OF_THE_SYSTEM
 from triage.knowledge.database import Knowledge
 from triage.phrases import fill, placeholders
 from triage.report import Diagnosis
@@ -182,7 +183,7 @@ def test_a_version_that_the_log_names_counts_as_installed(knowledge: Knowledge) 
 
 
 def test_no_signature_installs_a_name_that_comes_from_a_log(knowledge: Knowledge) -> None:
-    allowed = set(FROM_VERSIONS) | set(FROM_DISTRIBUTIONS)
+    allowed = set(FROM_VERSIONS) | set(FROM_DISTRIBUTIONS) | set(OF_THE_SYSTEM)
     commands = [
         (signature.id, command)
         for signature in knowledge.signatures.values()

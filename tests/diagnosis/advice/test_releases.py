@@ -147,7 +147,8 @@ def test_jax_is_pinned_to_what_metal_was_made_for() -> None:
 
 def test_the_driver_of_a_torch_is_that_of_its_cuda() -> None:
     assert _with({"torch": "2.3.0"}, os="linux")["driver_minimum"] == "525.60.13"
-    assert "driver_minimum" not in _with({"torch": "1.12.0"}, os="linux")
+    assert _with({"torch": "1.12.0"}, os="linux")["driver_minimum"] == "440.33"
+    assert "driver_minimum" not in _with({"torch": "0.1.12"}, os="linux")
 
 
 def test_every_placeholder_that_is_given_is_known_to_lint() -> None:
