@@ -40,7 +40,8 @@ def found(knowledge: Knowledge, pair: str, **known: Any) -> Any:
         (
             "card and cuda",
             {"capability": "8.6", "packages": (("tensorflow", "2.3.1"),)},
-            "a card of compute capability 8.6 needs CUDA 11.0 or newer, and the wheel of TensorFlow 2.3.1 was built with 10.1",
+            "a card of compute capability 8.6 needs CUDA 11.0 or newer, "
+            "and the wheel of TensorFlow 2.3.1 was built with 10.1",
         ),
         (
             "driver and cuda",
