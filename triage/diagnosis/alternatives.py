@@ -206,7 +206,8 @@ def _missing(term: Term, facts: Facts) -> str:
 def _sought(clue: Clue) -> str:
     """What a clue looks for: its sentence with gaps for the values, or words of the message itself."""
     if clue.says:
-        return without_values(clue.says)
+        # A sentence that begins with a figure says nothing without it.
+        return in_words(clue) if clue.says.startswith("{") else without_values(clue.says)
     texts = (text for kind, p in patterns_of(clue) if kind in ("log", "exception") for text in patterns.literals(p))
     quote = next((text.strip() for text in texts if len(text.strip()) >= _SHORTEST_QUOTE), "")
     return f"'{quote}'" if quote else in_words(clue)

@@ -277,7 +277,8 @@ _REMARKS = (
     _Remark(
         "CalledProcessError",
         r"died with <Signals\.SIGKILL: 9>",
-        "The program that it started was killed from outside, mostly because memory ran out (dmesg says so).",
+        "The program that it started was killed from outside. dmesg says whether memory ran out; its parent or a limit "
+        "may have done it too.",
     ),
     _Remark(
         "CalledProcessError",
