@@ -229,6 +229,12 @@ def test_an_explained_line_of_level_e_is_never_something_that_failed(knowledge: 
     assert "failed" not in report.summary
 
 
+def test_requests_that_a_web_server_answered_are_no_end_of_a_service(knowledge: Knowledge) -> None:
+    lines = [f"heroku[router]: at=info method=GET path=/ dyno=web.1 service=46ms status={n}" for n in (200, 203, 226)]
+    report = triage.analyze("\n".join(lines).encode(), knowledge=knowledge)
+    assert report.outcome.end != "died" and not report.diagnoses
+
+
 @pytest.mark.parametrize(
     ("summary", "end"),
     [
