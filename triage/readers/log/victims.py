@@ -43,5 +43,7 @@ def is_neighbour(log: Log, name: str) -> bool:
 
 
 def _victims(log: Log) -> Iterator[str]:
+    if not any(word in log.text for word in ("Kill", "reaped process", "oom-kill")):
+        return
     for match in patterns.compile(_VICTIM).finditer(log.text):
         yield match["killed"] or match["reaped"] or match["task"]
